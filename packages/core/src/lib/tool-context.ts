@@ -1,0 +1,62 @@
+/** Builds what a handler is given besides its parameters. */
+
+import type { CallContext } from "./call-context.ts";
+import { copyJson } from "./json.ts";
+import type { Json } from "./json.ts";
+import type { Logger } from "./logger.ts";
+import type { Ports } from "./ports.ts";
+import { LOCAL_PROGRAM } from "./principal.ts";
+import { type RunContext, childContext } from "./run-context.ts";
+import { DEFAULT_LIMITS } from "./run-limits.ts";
+import type { ToolContext } from "./tool.ts";
+
+/** The context of one call. `report` receives progress that is JSON; anything else is dropped with a warning. */
+export function createToolContext(
+  about: { readonly callId: string; readonly call: CallContext; readonly signal: AbortSignal; readonly idempotencyKey?: string },
+  services: { readonly ports: Ports; readonly logger: Logger },
+  report: (update: Json) => void,
+): ToolContext {
+  const { callId, call, signal, idempotencyKey } = about;
+  const { run } = call;
+  const context = {
+    callId,
+    ...(run === undefined ? {} : { runId: run.runId }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    signal,
+    principal: call.principal ?? run?.principal ?? LOCAL_PROGRAM,
+    owner: call.owner ?? run?.owner ?? "local",
+    grants: call.grants ?? run?.grants ?? [],
+    ...services,
+  };
+  return {
+    ...context,
+    progress: (update) => {
+      const { copy, problems } = copyJson(update);
+      if (problems.length > 0) {
+        services.logger.warn("A progress update was not JSON and was dropped.", { callId });
+        return;
+      }
+      report(copy);
+      call.onProgress?.(copy);
+    },
+    child: (overrides) => childContext(run ?? rootContext(context), { signal, ...overrides }),
+  };
+}
+
+/** A direct call has no run; a run it starts is a root, and the call stands in for the parent's limits. */
+function rootContext(context: Omit<ToolContext, "progress" | "child">): RunContext {
+  const { callId, principal, owner, grants, signal, ports } = context;
+  return {
+    runId: callId,
+    rootRunId: callId,
+    correlationId: callId,
+    depth: 0,
+    ancestors: [],
+    principal,
+    owner,
+    grants,
+    limits: DEFAULT_LIMITS,
+    signal,
+    ports,
+  };
+}
