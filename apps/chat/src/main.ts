@@ -1,1 +1,46 @@
-export {};
+/** `npm start`: the reference chat app on 127.0.0.1. */
+
+import { enableCompileCache } from "node:module";
+import { OpenFunctionsError } from "@openfunctions/core";
+import { chooseAdapter, dataHome, openTools } from "openfunctions/app";
+import { createChatServer } from "./lib/chat-server.ts";
+import { listen } from "./lib/listen.ts";
+
+enableCompileCache();
+
+const DEFAULT_PORT = 3000;
+
+async function main(): Promise<void> {
+  const home = dataHome();
+  const [tools, { adapter, reason }] = await Promise.all([openTools({ home }), chooseAdapter()]);
+  const server = await listen(createChatServer({ adapter, tools, reason }), portWish());
+  process.stdout.write(
+    [
+      `openFunctions chat: ${server.url}`,
+      `  model  ${adapter.provider}/${adapter.model} (${reason})`,
+      `  tools  ${tools.size}`,
+      `  data   ${home}`,
+      "",
+    ].join("\n"),
+  );
+  const stop = (): void => void server.close().then(() => process.exit(0));
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+}
+
+/** `PORT` is obeyed exactly; without it, the next free port after 3000 is taken. */
+function portWish(): { readonly port: number; readonly more: number } {
+  const text = process.env["PORT"];
+  if (text === undefined || text === "") return { port: DEFAULT_PORT, more: 20 };
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return { port, more: 0 };
+  throw new RangeError(`PORT is "${text}"; use a whole number from 0 to 65535.`);
+}
+
+try {
+  await main();
+} catch (error) {
+  const hint = OpenFunctionsError.is(error) && error.hint !== undefined ? ` ${error.hint}` : "";
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}${hint}\n`);
+  process.exitCode = 3;
+}

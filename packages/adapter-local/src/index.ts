@@ -1,1 +1,1 @@
-export {};
+export { createOfflineAdapter } from "./lib/offline-adapter.ts";

@@ -18,7 +18,7 @@ export {
 export { type ArtifactInfo, type ArtifactStore, createMemoryArtifactStore, createReadArtifactTool } from "./lib/artifact.ts";
 export { adoptRemoteSchema } from "./lib/adopt-remote-schema.ts";
 export type { PolicyDecision, PolicyPort, PolicyRequest } from "./lib/authority.ts";
-export type { CallContext, CallLimits } from "./lib/call-context.ts";
+export type { CallContext, CallLimits, CallScope } from "./lib/call-context.ts";
 export { collect } from "./lib/collect.ts";
 export { type AdapterDefinition, defineAdapter } from "./lib/define-adapter.ts";
 export {
@@ -75,6 +75,7 @@ export {
   RegistryError,
   StoreError,
 } from "./lib/errors.ts";
+export { type CallGate, createGate } from "./lib/gate.ts";
 export { type HistoryRepair, type LintOptions, type LintedHistory, type RecordedCall, lintHistory } from "./lib/history-linter.ts";
 export { type JsonFileStoreOptions, createStore } from "./lib/json-file-store.ts";
 export { type Json, type JsonObject, canonicalJson, isPlainObject } from "./lib/json.ts";

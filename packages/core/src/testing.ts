@@ -12,3 +12,7 @@ export {
   scriptedAdapter,
 } from "./lib/testing/scripted-adapter.ts";
 export type { SuiteRunner } from "./lib/testing/suite-runner.ts";
+export { describeAdapter } from "./lib/describe-adapter.ts";
+export type { AdapterMakeOptions, AdapterSuite, AdapterSuiteCapabilities } from "./lib/testing/adapter-situation.ts";
+export { type FakeModelServer, type FakeReply, type FakeRequest, type FakeStep, startFakeModelServer } from "./lib/testing/fake-model-server.ts";
+export { chatFixtures, type NeutralCall, type NeutralReply, responsesFixtures, type WireFixtures } from "./lib/testing/wire-fixtures.ts";

@@ -34,6 +34,19 @@ export { type EncodedRequest, toResponsesBody } from "./lib/responses-request.ts
 export { createResponsesDecoder, type DecoderOptions } from "./lib/responses-stream.ts";
 export { type ByteBody, readSse, type SseEvent, SseReader, type SseReaderOptions } from "./lib/sse-reader.ts";
 export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
-export { estimateUsage, readUsage, RESPONSES_USAGE, CHAT_USAGE, usageEvent, type UsageFields } from "./lib/usage-fields.ts";
-export { type PlannedTool, planRequest, type RequestPlan, type WireQuirks, type WireTarget } from "./lib/wire-request.ts";
+export {
+  estimateUsage,
+  readUsage,
+  RESPONSES_USAGE,
+  CHAT_USAGE,
+  usageEvent,
+  type UsageFields,
+} from "./lib/usage-fields.ts";
+export {
+  type PlannedTool,
+  planRequest,
+  type RequestPlan,
+  type WireQuirks,
+  type WireTarget,
+} from "./lib/wire-request.ts";
 export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";

@@ -11,7 +11,14 @@ for (const api of ["responses", "chat"] as const) {
     `openai ${api}`,
     {
       make: ({ baseUrl, apiKey, limits, ports, fetch }) =>
-        createOpenAIAdapter({ api, apiKey, baseUrl: `${baseUrl}/v1`, limits, ports, ...(fetch === undefined ? {} : { fetch }) }),
+        createOpenAIAdapter({
+          api,
+          apiKey,
+          baseUrl: `${baseUrl}/v1`,
+          limits,
+          ports,
+          ...(fetch === undefined ? {} : { fetch }),
+        }),
       fixtures: api === "responses" ? responsesFixtures : chatFixtures,
       capabilities: { ...capabilities, opaque: api === "responses" },
     },

@@ -1,6 +1,14 @@
 /** OpenAI as an adapter: one request to the Responses API (or chat completions) per model call. */
 
-import { type AIAdapter, ConfigError, defineAdapter, type ModelEvent, type ModelRequest, type Ports, type ReasoningEffort } from "@openfunctions/core";
+import {
+  type AIAdapter,
+  ConfigError,
+  defineAdapter,
+  type ModelEvent,
+  type ModelRequest,
+  type Ports,
+  type ReasoningEffort,
+} from "@openfunctions/core";
 import {
   type BodyResponse,
   capabilitiesOf,
@@ -91,7 +99,12 @@ export function createOpenAIAdapter(options: OpenAIAdapterOptions = {}): AIAdapt
       hint: "Set OPENAI_API_KEY, or pass `apiKey`. Keys are made at https://platform.openai.com/api-keys.",
     });
   }
-  const resolved = resolveModel({ provider: PROVIDER, model: options.model, role: options.role });
+  const resolved = resolveModel({
+    provider: PROVIDER,
+    model: options.model,
+    role: options.role,
+    env: process.env,
+  });
   const redactor = createRedactor({ secrets: [apiKey] });
   const context: Context = { options, resolved, redactor, client: lazyClient(options, apiKey) };
   const { limits, ports } = options;
@@ -99,7 +112,8 @@ export function createOpenAIAdapter(options: OpenAIAdapterOptions = {}): AIAdapt
     provider: PROVIDER,
     model: resolved.model,
     capabilities: capabilitiesOf(resolved.row),
-    stream: (request) => requestWithRetry(() => prepare(request, context), { signal: request.signal, limits, ports }),
+    stream: (request) =>
+      requestWithRetry(() => prepare(request, context), { signal: request.signal, limits, ports }),
   });
 }
 
@@ -112,19 +126,35 @@ interface Context {
 
 function prepare(asked: ModelRequest, context: Context): ModelCall {
   const { options, resolved, redactor } = context;
-  const request = options.reasoning === undefined || asked.reasoning !== undefined ? asked : { ...asked, reasoning: options.reasoning };
-  const failures: FailureReading = { provider: PROVIDER, redactor, now: options.ports?.clock?.now() ?? Date.now() };
+  const request =
+    options.reasoning === undefined || asked.reasoning !== undefined
+      ? asked
+      : { ...asked, reasoning: options.reasoning };
+  const failures: FailureReading = {
+    provider: PROVIDER,
+    redactor,
+    now: options.ports?.clock?.now() ?? Date.now(),
+  };
   const isChat = options.api === "chat";
   const target = targetOf(resolved);
-  const encoded = isChat ? toChatBody(request, { target: { ...target, quirks: OPENAI_CHAT } }) : toResponsesBody(request, target);
-  const decoding: DecoderOptions = { model: resolved.model, price: resolved.row?.price, failures, restore: restorerOf(encoded) };
+  const encoded = isChat
+    ? toChatBody(request, { target: { ...target, quirks: OPENAI_CHAT } })
+    : toResponsesBody(request, target);
+  const decoding: DecoderOptions = {
+    model: resolved.model,
+    price: resolved.row?.price,
+    failures,
+    restore: restorerOf(encoded),
+  };
   const timeout = options.limits?.totalMs ?? REQUEST_LIMITS.totalMs;
   return {
     provider: PROVIDER,
     warnings: [...unconfirmed(resolved), ...encoded.warnings],
     open: async (signal) => send(await context.client(), { body: encoded.body, isChat, signal, timeout }),
     decoder: () =>
-      isChat ? createChatDecoder({ ...decoding, inputChars: () => JSON.stringify(encoded.body).length }) : createResponsesDecoder(decoding),
+      isChat
+        ? createChatDecoder({ ...decoding, inputChars: () => JSON.stringify(encoded.body).length })
+        : createResponsesDecoder(decoding),
     toError: (cause) => toOpenAIError(cause, failures),
   };
 }
@@ -149,8 +179,15 @@ function restorerOf(encoded: EncodedRequest): NonNullable<DecoderOptions["restor
 function unconfirmed(resolved: ResolvedModel): readonly ModelEvent[] {
   const { row, model, policyVersion } = resolved;
   if (row?.confirmed === true) return [];
-  const why = row === undefined ? "is not in the policy table" : "has unconfirmed figures in the policy table";
-  return [{ type: "warning", code: "model_unconfirmed", detail: `"${model}" ${why} (${policyVersion}): no price, careful assumptions.` }];
+  const why =
+    row === undefined ? "is not in the policy table" : "has unconfirmed figures in the policy table";
+  return [
+    {
+      type: "warning",
+      code: "model_unconfirmed",
+      detail: `"${model}" ${why} (${policyVersion}): no price, careful assumptions.`,
+    },
+  ];
 }
 
 interface Sending {

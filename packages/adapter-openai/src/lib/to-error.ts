@@ -15,13 +15,26 @@ export function toOpenAIError(cause: unknown, reading: FailureReading): Provider
   if (typeof status === "number") {
     const headers: unknown = Reflect.get(cause, "headers");
     const body: unknown = Reflect.get(cause, "error") ?? cause.message;
-    return providerErrorFromHttp({ status, body, headers: isHeaders(headers) ? headers : undefined }, reading);
+    return providerErrorFromHttp(
+      { status, body, headers: isHeaders(headers) ? headers : undefined },
+      reading,
+    );
   }
-  if (OpenFunctionsError.is(cause) || cause instanceof SyntaxError) return failure("protocol", { cause, reading });
+  if (OpenFunctionsError.is(cause) || isMistake(cause)) return failure("protocol", { cause, reading });
   return failure(cause.constructor.name.includes("Timeout") ? "timeout" : "network", { cause, reading });
 }
 
-function failure(kind: ProviderErrorKind, how: { readonly cause: unknown; readonly reading: FailureReading }): ProviderError {
+/** An error no network gives: a fault of the client, or of ours. Fetch fails with a TypeError that has a cause. */
+function isMistake(cause: Error): boolean {
+  if (cause instanceof TypeError)
+    return cause.cause === undefined && !/fetch|terminated|network/i.test(cause.message);
+  return cause instanceof SyntaxError || cause instanceof ReferenceError || cause instanceof RangeError;
+}
+
+function failure(
+  kind: ProviderErrorKind,
+  how: { readonly cause: unknown; readonly reading: FailureReading },
+): ProviderError {
   const { provider, redactor } = how.reading;
   const said = redactor.redactText(rootMessage(how.cause)).slice(0, 300);
   // The cause is not attached: an SDK error holds the request's headers, and with them the key.
@@ -31,7 +44,8 @@ function failure(kind: ProviderErrorKind, how: { readonly cause: unknown; readon
 /** "Connection error." says nothing; the innermost cause names the address or the socket error. */
 function rootMessage(cause: unknown): string {
   let error = cause;
-  for (let depth = 0; depth < 5 && error instanceof Error && error.cause instanceof Error; depth += 1) error = error.cause;
+  for (let depth = 0; depth < 5 && error instanceof Error && error.cause instanceof Error; depth += 1)
+    error = error.cause;
   return error instanceof Error ? error.message : "the client threw something that is not an error";
 }
 

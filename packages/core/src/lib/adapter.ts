@@ -57,6 +57,8 @@ export interface ModelTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonSchemaObject;
+  /** What people say and what then goes in; providers are not sent these, the offline adapter matches by them. */
+  readonly examples?: readonly { readonly description: string; readonly input: JsonObject }[];
 }
 
 /** Which tools the model may or must call. */

@@ -1,7 +1,7 @@
 /** A schema from a remote server or catalogue becomes one that is safe to compile here, or a reason why not. */
 
 import { copyJson, deepFreeze, isPlainObject } from "./json.ts";
-import { isSchemaKeyword, keywordTakes, lintSchema, MAX_SCHEMA_JSON_DEPTH } from "./schema-lint.ts";
+import { isSchemaKeyword, keywordTakes, lintSchema, MAX_SCHEMA_JSON_DEPTH, type SchemaProblem } from "./schema-lint.ts";
 import { mapSubschemas, subschemas } from "./schema-walk.ts";
 import type { JsonSchemaObject } from "./schema.ts";
 import { shortText } from "./short-json.ts";
@@ -22,7 +22,7 @@ export function adoptRemoteSchema(schema: unknown): AdoptedSchema {
   if (!isPlainObject(schema)) return refused("is not a JSON Schema object");
   const { copy, problems } = copyJson(schema, MAX_SCHEMA_JSON_DEPTH);
   const [notJson] = problems;
-  if (notJson !== undefined) return refused(`is not plain JSON: at "${notJson.path}" it ${notJson.problem}`);
+  if (notJson !== undefined) return refused(`is not plain JSON: ${placed(notJson)}`);
   const bytes = Buffer.byteLength(JSON.stringify(copy));
   if (bytes > MAX_REMOTE_SCHEMA_BYTES) return refused(`is ${bytes} bytes long; at most ${MAX_REMOTE_SCHEMA_BYTES} are taken`);
   if (!isPlainObject(copy)) return refused("is not a JSON Schema object");
@@ -30,12 +30,16 @@ export function adoptRemoteSchema(schema: unknown): AdoptedSchema {
   const root = mentionsPattern(current) ? withoutPatterns(current) : current;
   const adopted: Record<string, unknown> = { ...root, type: root["type"] ?? "object", properties: root["properties"] ?? {} };
   const [first] = lintSchema(adopted, { root: true, remote: true });
-  if (first !== undefined) return refused(`cannot be used: ${first.path === "" ? "" : `at "${first.path}" it `}${first.problem}`);
+  if (first !== undefined) return refused(`cannot be used: ${placed(first)}`);
   return { ok: true, schema: deepFreeze(declareRequired(adopted)) };
 }
 
 function refused(reason: string): AdoptedSchema {
-  return { ok: false, reason: `its input schema ${shortText(reason, 500)}` };
+  return { ok: false, reason: `its input schema ${reason}` };
+}
+
+function placed({ path, problem }: SchemaProblem): string {
+  return `${path === "" ? "" : `at "${shortText(path, 200)}" it `}${shortText(problem, 300)}`;
 }
 
 /** Every keyword as 2020-12 spells it, and no unknown one. */

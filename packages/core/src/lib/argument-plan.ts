@@ -99,11 +99,11 @@ export function removeNulls(value: Json, plan: NullPlan): void {
   }
 }
 
-/** Removes unknown top-level names in place and returns them. */
-export function dropUnknown(args: JsonObject, known: ReadonlySet<string>): readonly string[] {
+/** The arguments without unknown top-level names, and those names. */
+export function dropUnknown(args: JsonObject, known: ReadonlySet<string>): { readonly kept: JsonObject; readonly unknown: readonly string[] } {
   const unknown = Object.keys(args).filter((name) => !known.has(name));
-  for (const name of unknown) Reflect.deleteProperty(args, name);
-  return unknown;
+  if (unknown.length === 0) return { kept: args, unknown };
+  return { kept: Object.fromEntries(Object.entries(args).filter(([name]) => known.has(name))), unknown };
 }
 
 /** The objects inside a value and the names they have now. */

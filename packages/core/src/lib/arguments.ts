@@ -4,7 +4,7 @@ import { dropUnknown, namesAdded, noteNames, planOf, removeNulls } from "./argum
 import { decodeText, repairArguments } from "./argument-repair.ts";
 import { copyJson, isPlainObject, joinPath, type Json, type JsonObject } from "./json.ts";
 import type { JsonSchemaObject, StandardIssue, StandardResult, StandardSchema } from "./schema.ts";
-import { shortJson } from "./short-json.ts";
+import { shortJson, shortText } from "./short-json.ts";
 import { type ValidationProblem, validatorFor } from "./validate.ts";
 import { describeProblems } from "./validation-message.ts";
 
@@ -81,11 +81,11 @@ interface Attempt {
 }
 
 /** Cleans and validates a copy of our own, in place. */
-function check(input: ToolInput, args: Json): Attempt | Promise<Attempt> {
-  if (!isObject(args)) return { args: {}, params: {}, problems: [jsonProblem("", "must be an object")], dropped: [], defaulted: [] };
+function check(input: ToolInput, copy: Json): Attempt | Promise<Attempt> {
+  if (!isObject(copy)) return { args: {}, params: {}, problems: [jsonProblem("", "must be an object")], dropped: [], defaulted: [] };
   const plan = planOf(input.schema);
-  removeNulls(args, plan.nulls);
-  const unknown = plan.known === undefined ? [] : dropUnknown(args, plan.known);
+  removeNulls(copy, plan.nulls);
+  const { kept: args, unknown } = plan.known === undefined ? { kept: copy, unknown: [] } : dropUnknown(copy, plan.known);
   const strange = input.strict ? unknown.map(unknownProblem) : [];
   const dropped = input.strict ? [] : unknown;
   const { standard } = input;
@@ -114,7 +114,7 @@ function accept(attempt: Attempt, argsOrigin: "model" | "repaired" | "program", 
 
 function refuse(input: ToolInput, value: unknown, problems: readonly ValidationProblem[]): PreparedArguments {
   const message = describeProblems(input.toolName, problems, { schema: input.schema, value });
-  return { ok: false, message, paths: problems.slice(0, MAX_PATHS).map(({ path, keyword }) => ({ path, keyword })) };
+  return { ok: false, message, paths: problems.slice(0, MAX_PATHS).map(({ path, keyword }) => ({ path: shortText(path, 200), keyword })) };
 }
 
 /** Problems that say what type was wanted. A Standard Schema's issues do not, so its JSON Schema is asked. */

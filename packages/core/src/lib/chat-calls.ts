@@ -42,7 +42,8 @@ export class ChatCalls {
     const argsText = this.#append(slot, call);
     const news = slot.said ? {} : { callId: slot.id, name: slot.name };
     if (!slot.said && slot.name !== "") slot.said = true;
-    if (argsText !== "" || "name" in news) out.push({ type: "tool_call_delta", index: slot.index, ...withoutEmpty(news), argsText });
+    if (argsText !== "" || "name" in news)
+      out.push({ type: "tool_call_delta", index: slot.index, ...withoutEmpty(news), argsText });
   }
 
   /** Ends every call, in the order they began. True where the arguments of one were cut off. */
@@ -54,7 +55,15 @@ export class ChatCalls {
       const { argsText, argsError } = parsed;
       const args = argsError === undefined ? (restore?.(slot.name, parsed.args) ?? parsed.args) : parsed.args;
       const error = argsError === undefined ? {} : { argsError };
-      out.push({ type: "tool_call", index: slot.index, callId: callIdOf(slot.id), name: slot.name, args, argsText, ...error });
+      out.push({
+        type: "tool_call",
+        index: slot.index,
+        callId: callIdOf(slot.id),
+        name: slot.name,
+        args,
+        argsText,
+        ...error,
+      });
     }
     return truncated;
   }
@@ -93,7 +102,14 @@ export class ChatCalls {
   }
 
   #open(): Slot {
-    const slot: Slot = { index: this.#slots.length, id: "", name: "", text: "", whole: undefined, said: false };
+    const slot: Slot = {
+      index: this.#slots.length,
+      id: "",
+      name: "",
+      text: "",
+      whole: undefined,
+      said: false,
+    };
     this.#slots.push(slot);
     return slot;
   }
@@ -103,9 +119,14 @@ function startsAnother(slot: Slot, said: { readonly id: string; readonly name: s
   if (said.name === "" || slot.name === "") return false;
   if (slot.id !== "" && said.id === slot.id) return false;
   if (said.name !== slot.name) return true;
-  return slot.whole !== undefined || (slot.text !== "" && parseToolArguments(slot.text).argsError === undefined);
+  return (
+    slot.whole !== undefined || (slot.text !== "" && parseToolArguments(slot.text).argsError === undefined)
+  );
 }
 
-function withoutEmpty(news: { readonly callId?: string; readonly name?: string }): { readonly callId?: string; readonly name?: string } {
+function withoutEmpty(news: { readonly callId?: string; readonly name?: string }): {
+  readonly callId?: string;
+  readonly name?: string;
+} {
   return { ...(news.callId ? { callId: news.callId } : {}), ...(news.name ? { name: news.name } : {}) };
 }

@@ -4,7 +4,14 @@ import type { ModelRequest } from "./adapter.ts";
 import type { JsonObject } from "./json.ts";
 import { type ContentPart, type Message, type Part, partsOf, type ToolResultPart } from "./message.ts";
 import type { EncodedRequest } from "./responses-request.ts";
-import { contentUrl, type PlannedTool, planRequest, type RequestPlan, type WireQuirks, type WireTarget } from "./wire-request.ts";
+import {
+  contentUrl,
+  type PlannedTool,
+  planRequest,
+  type RequestPlan,
+  type WireQuirks,
+  type WireTarget,
+} from "./wire-request.ts";
 
 /** Differences between chat-completions servers, as data. */
 export interface ChatQuirks extends WireQuirks {
@@ -40,7 +47,10 @@ export interface ChatBodyOptions {
 export function toChatBody(request: ModelRequest, options: ChatBodyOptions): EncodedRequest {
   const { target, stream = true } = options;
   const plan = planRequest(request, target);
-  const system = request.system === undefined || request.system === "" ? [] : [{ role: target.quirks.systemRole, content: request.system }];
+  const system =
+    request.system === undefined || request.system === ""
+      ? []
+      : [{ role: target.quirks.systemRole, content: request.system }];
   const body: JsonObject = {
     model: target.model,
     stream,
@@ -52,13 +62,21 @@ export function toChatBody(request: ModelRequest, options: ChatBodyOptions): Enc
   return { body, plan, warnings: plan.warnings };
 }
 
-function toParameters(request: ModelRequest, how: { readonly plan: RequestPlan; readonly quirks: ChatQuirks }): JsonObject {
+function toParameters(
+  request: ModelRequest,
+  how: { readonly plan: RequestPlan; readonly quirks: ChatQuirks },
+): JsonObject {
   const { plan, quirks } = how;
   const { toolChoice, sampling, format } = plan;
   return {
     ...(toolChoice === undefined
       ? {}
-      : { tool_choice: typeof toolChoice === "string" ? toolChoice : { type: "function", function: { name: toolChoice.name } } }),
+      : {
+          tool_choice:
+            typeof toolChoice === "string"
+              ? toolChoice
+              : { type: "function", function: { name: toolChoice.name } },
+        }),
     ...(plan.parallel === undefined || !quirks.parallelField ? {} : { parallel_tool_calls: plan.parallel }),
     ...(plan.effort === undefined ? {} : { reasoning_effort: plan.effort }),
     ...(request.maxOutputTokens === undefined ? {} : { [quirks.maxTokensField]: request.maxOutputTokens }),
@@ -68,13 +86,21 @@ function toParameters(request: ModelRequest, how: { readonly plan: RequestPlan; 
     ...(sampling.stop === undefined ? {} : { stop: sampling.stop }),
     ...(format === undefined
       ? {}
-      : { response_format: { type: "json_schema", json_schema: { name: format.name, schema: format.schema, strict: format.strict } } }),
+      : {
+          response_format: {
+            type: "json_schema",
+            json_schema: { name: format.name, schema: format.schema, strict: format.strict },
+          },
+        }),
   };
 }
 
 function toTool(tool: PlannedTool, quirks: ChatQuirks): JsonObject {
   const { name, description, parameters } = tool;
-  return { type: "function", function: { name, description, parameters, ...(quirks.strictField ? { strict: tool.strict } : {}) } };
+  return {
+    type: "function",
+    function: { name, description, parameters, ...(quirks.strictField ? { strict: tool.strict } : {}) },
+  };
 }
 
 function toMessages(message: Message, quirks: ChatQuirks): JsonObject[] {
@@ -82,7 +108,11 @@ function toMessages(message: Message, quirks: ChatQuirks): JsonObject[] {
   if (message.role === "assistant") return assistantMessages(parts, quirks);
   const results = parts.filter((part) => part.type === "tool_result");
   const content = [...results.flatMap(attachmentsOf), ...parts.filter(isContent)];
-  const messages: JsonObject[] = results.map((part) => ({ role: "tool", tool_call_id: part.callId, content: resultText(part) }));
+  const messages: JsonObject[] = results.map((part) => ({
+    role: "tool",
+    tool_call_id: part.callId,
+    content: resultText(part),
+  }));
   if (content.length > 0) messages.push({ role: "user", content: toContent(content) });
   return messages;
 }
@@ -91,11 +121,27 @@ function assistantMessages(parts: readonly Part[], quirks: ChatQuirks): JsonObje
   const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
   const reasoning = parts.flatMap((part) => (part.type === "reasoning" ? [part.text ?? ""] : [])).join("");
   const calls = parts.flatMap((part) =>
-    part.type === "tool_call" ? [{ id: part.callId, type: "function", function: { name: part.name, arguments: JSON.stringify(part.args) } }] : [],
+    part.type === "tool_call"
+      ? [
+          {
+            id: part.callId,
+            type: "function",
+            function: { name: part.name, arguments: JSON.stringify(part.args) },
+          },
+        ]
+      : [],
   );
   if (text === "" && calls.length === 0) return [];
-  const thought = quirks.reasoningContent && calls.length > 0 && reasoning !== "" ? { reasoning_content: reasoning } : {};
-  return [{ role: "assistant", content: text === "" ? null : text, ...thought, ...(calls.length === 0 ? {} : { tool_calls: calls }) }];
+  const thought =
+    quirks.reasoningContent && calls.length > 0 && reasoning !== "" ? { reasoning_content: reasoning } : {};
+  return [
+    {
+      role: "assistant",
+      content: text === "" ? null : text,
+      ...thought,
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    },
+  ];
 }
 
 function resultText(part: ToolResultPart): string {

@@ -63,14 +63,21 @@ class ChatDecoder implements StreamDecoder {
     if (this.finished) return;
     if (this.#reason !== undefined) return this.#finish(out);
     const { provider } = this.#options.failures;
-    throw new ProviderError(`The reply of ${provider} was cut before its end.`, { provider, kind: "network" });
+    throw new ProviderError(`The reply of ${provider} was cut before its end.`, {
+      provider,
+      kind: "network",
+    });
   }
 
   #start(event: WireRecord, out: ModelEvent[]): void {
     this.#started = true;
     const responseId = stringAt(event, "id");
     const model = stringAt(event, "model");
-    out.push({ type: "start", ...(responseId === "" ? {} : { responseId }), ...(model === "" ? {} : { model }) });
+    out.push({
+      type: "start",
+      ...(responseId === "" ? {} : { responseId }),
+      ...(model === "" ? {} : { model }),
+    });
   }
 
   #addChoice(choice: WireRecord, out: ModelEvent[]): void {
@@ -93,7 +100,8 @@ class ChatDecoder implements StreamDecoder {
     }
     const calls = delta["tool_calls"];
     if (Array.isArray(calls)) for (const call of calls) this.#calls.add(call, out);
-    if (isRecord(delta["function_call"])) this.#calls.add({ index: 0, function: delta["function_call"] }, out);
+    if (isRecord(delta["function_call"]))
+      this.#calls.add({ index: 0, function: delta["function_call"] }, out);
   }
 
   /** Mistral sends content as parts: text, and thinking that holds text parts (openai-compatible/mistral-reasoning). */
@@ -101,7 +109,8 @@ class ChatDecoder implements StreamDecoder {
     for (const part of parts) {
       if (!isRecord(part)) continue;
       if (part["type"] === "thinking") {
-        for (const inner of listAt(part, "thinking")) this.#think(stringAt(isRecord(inner) ? inner : undefined, "text"), out);
+        for (const inner of listAt(part, "thinking"))
+          this.#think(stringAt(isRecord(inner) ? inner : undefined, "text"), out);
       } else {
         this.#speak(stringAt(part, "text"), out);
       }
@@ -130,9 +139,13 @@ class ChatDecoder implements StreamDecoder {
 
   #usageEvent(): ModelEvent {
     const usage = readUsage(this.#usage, CHAT_USAGE);
-    if (usage === undefined) return { type: "usage", usage: estimateUsage(this.#options.inputChars(), this.#outputChars) };
+    if (usage === undefined)
+      return { type: "usage", usage: estimateUsage(this.#options.inputChars(), this.#outputChars) };
     const stated = isRecord(this.#usage) ? this.#usage["cost"] : undefined;
-    return usageEvent(usage, { price: this.#options.price, statedUsd: typeof stated === "number" ? stated : undefined });
+    return usageEvent(usage, {
+      price: this.#options.price,
+      statedUsd: typeof stated === "number" ? stated : undefined,
+    });
   }
 
   #finishReason(truncated: boolean): FinishReason {

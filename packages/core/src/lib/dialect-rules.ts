@@ -1,24 +1,6 @@
 /** What each dialect takes, as data with its source. */
 
-import {
-  closedObject,
-  constToEnum,
-  declaredItems,
-  type Draft,
-  draft07Spelling,
-  inclusiveBounds,
-  inlineReference,
-  knownType,
-  loneReference,
-  mergeAllOf,
-  nullableTypes,
-  oneOfToAnyOf,
-  type Rewrite,
-  stringEnum,
-  tupleToList,
-  typedAnything,
-  typedValues,
-} from "./dialect-rewrites.ts";
+import * as rewrites from "./dialect-rewrites.ts";
 
 /** The schema dialects we can send. */
 export type SchemaDialect = "json-schema-2020-12" | "anthropic" | "openai" | "openai-strict" | "gemini-json" | "gemini-openapi" | "draft-07";
@@ -33,12 +15,12 @@ export interface SizeLimits {
   readonly characters: number;
 }
 
-/** What a dialect takes. Left out means: as JSON Schema 2020-12 has it. */
+/** What a dialect takes. What is left out is as JSON Schema 2020-12 has it. */
 export interface DialectRules {
   /** Where the rules come from, and when that was looked at. */
   readonly source: string;
   /** In this order, on every schema before its subschemas. */
-  readonly rewrites?: readonly Rewrite[];
+  readonly rewrites?: readonly rewrites.Rewrite[];
   /** The only keywords that are sent. */
   readonly allowed?: ReadonlySet<string>;
   /** Keywords that are not sent. */
@@ -49,74 +31,73 @@ export interface DialectRules {
   readonly refusedAtRoot?: readonly string[];
   /** `true` is said as `{}`, and what may never be present is left out. */
   readonly noBooleanSchemas?: boolean;
-  /** On every schema after its subschemas. */
-  readonly spelling?: (schema: Draft) => Draft;
-  /** An object without properties is refused: left out as a property, and a tool without parameters has no schema. */
+  /** An object without properties is left out as a property; a tool without parameters has no schema. */
   readonly omitsEmptyObjects?: boolean;
+  /** `anyOf` has to be the only keyword of its schema. */
+  readonly unionsStandAlone?: boolean;
+  /** On every schema after its subschemas. */
+  readonly spelling?: (schema: rewrites.Draft) => rewrites.Draft;
   readonly limits?: SizeLimits;
-  /** Sent only when nothing was lost and the size fits; otherwise the schema is compiled for this dialect instead. */
+  /** What is compiled for instead when something would be lost or the size does not fit. */
   readonly otherwise?: SchemaDialect;
 }
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-const ROOT_UNIONS: readonly string[] = ["anyOf", "oneOf", "allOf"];
+const UNIONS: readonly string[] = ["anyOf", "oneOf", "allOf"];
 
-/** One record per dialect; adding a dialect means adding a record. */
+const STRICT_KEYWORDS = "type title description properties required additionalProperties items anyOf enum const $ref $defs definitions";
+const GEMINI_KEYWORDS = "type title description nullable format enum items properties required anyOf minItems maxItems minProperties maxProperties";
+const GEMINI_REFUSED =
+  "propertyNames patternProperties not if then else dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems contains minContains " +
+  "maxContains multipleOf uniqueItems minProperties maxProperties contentSchema contentEncoding contentMediaType $anchor $vocabulary $comment";
+
+/** One record per dialect; a new dialect is a new record. */
 export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
-  "json-schema-2020-12": { source: "JSON Schema 2020-12; what MCP sends" },
+  "json-schema-2020-12": { source: "JSON Schema 2020-12, which MCP sends" },
   anthropic: {
-    source: '400 "input_schema does not support oneOf, allOf, or anyOf at the top level" (github.com/anthropics/claude-code/issues/5319, 2026-11-30)',
-    refusedAtRoot: ROOT_UNIONS,
+    source: '400 "input_schema does not support oneOf, allOf, or anyOf at the top level" (github.com/anthropics/claude-code/issues/5319; 2026-11-30)',
+    refusedAtRoot: UNIONS,
   },
   openai: {
-    source: '400 "array schema missing items" and "must not have oneOf/anyOf/allOf/enum/not at the top level" (2026-11-30)',
-    refusedAtRoot: [...ROOT_UNIONS, "enum", "not"],
+    source: '400 "array schema missing items"; "not have oneOf/anyOf/allOf/enum/not at the top level" (github.com/langgenius/dify/issues/32894, github.com/chatanywhere/GPT_API_free/issues/403; 2026-11-30)',
+    refusedAtRoot: [...UNIONS, "enum", "not"],
     noBooleanSchemas: true,
-    rewrites: [declaredItems],
+    rewrites: [rewrites.declaredItems],
   },
   "openai-strict": {
-    source: "developers.openai.com/api/docs/guides/structured-outputs, Supported schemas (2026-02)",
-    refusedAtRoot: [...ROOT_UNIONS, "enum", "not"],
+    source: "developers.openai.com/api/docs/guides/structured-outputs, Supported schemas (2026-02; looked at 2026-11-30)",
+    refusedAtRoot: [...UNIONS, "enum", "not"],
     noBooleanSchemas: true,
-    rewrites: [typedValues, oneOfToAnyOf, loneReference, knownType, closedObject],
-    allowed: words(
-      "type title description properties required additionalProperties items anyOf enum const $ref $defs definitions " +
-        "pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
-    ),
+    rewrites: [rewrites.typedValues, rewrites.oneOfToAnyOf, rewrites.loneReference, rewrites.closed],
+    allowed: words(`${STRICT_KEYWORDS} pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems`),
     formats: words("date-time time date duration email hostname ipv4 ipv6 uuid"),
     limits: { depth: 10, properties: 5_000, enumValues: 1_000, characters: 120_000 },
     otherwise: "openai",
   },
   "gemini-json": {
-    source: "ai.google.dev/gemini-api/docs/structured-output, JSON schema support (2026-02); keywords refused with 400 in public issues",
-    refusedAtRoot: ROOT_UNIONS,
+    source: 'ai.google.dev/gemini-api/docs/structured-output, JSON schema support (2026-02); 400 "Unknown name" (github.com/zendev-sh/goai/pull/108; 2026-11-30)',
+    refusedAtRoot: UNIONS,
     noBooleanSchemas: true,
-    rewrites: [mergeAllOf, constToEnum, inclusiveBounds, loneReference],
-    refused: words(
-      "propertyNames patternProperties not if then else dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems " +
-        "contains minContains maxContains multipleOf uniqueItems minProperties maxProperties contentSchema contentEncoding contentMediaType " +
-        "$anchor $vocabulary $comment",
-    ),
+    rewrites: [rewrites.mergeAllOf, rewrites.constToEnum, rewrites.inclusiveBounds, rewrites.loneReference],
+    refused: words(GEMINI_REFUSED),
   },
   "gemini-openapi": {
-    source: 'cloud.google.com Schema reference; 400 "Unknown name" for everything else, "only enum and date-time are supported" for formats (2026-11-30)',
-    refusedAtRoot: ROOT_UNIONS,
+    source: 'cloud.google.com Schema reference; 400 "only enum and date-time are supported" (github.com/hideya/langchain-mcp-tools-ts/issues/36; 2026-11-30)',
+    refusedAtRoot: UNIONS,
     noBooleanSchemas: true,
     omitsEmptyObjects: true,
+    unionsStandAlone: true,
     rewrites: [
-      ...[inlineReference, mergeAllOf, constToEnum, oneOfToAnyOf, inclusiveBounds, typedValues, stringEnum],
-      ...[tupleToList, declaredItems, nullableTypes, typedAnything],
+      ...[rewrites.inlineReference, rewrites.mergeAllOf, rewrites.constToEnum, rewrites.oneOfToAnyOf, rewrites.inclusiveBounds, rewrites.typedValues],
+      ...[rewrites.stringEnum, rewrites.tupleToList, rewrites.declaredItems, rewrites.nullableTypes, rewrites.typedAnything],
     ],
-    allowed: words(
-      "type format title description nullable enum items properties required anyOf minimum maximum minItems maxItems " +
-        "minLength maxLength pattern minProperties maxProperties",
-    ),
+    allowed: words(`${GEMINI_KEYWORDS} minimum maximum minLength maxLength pattern`),
     formats: words("enum date-time"),
   },
   "draft-07": {
     source: "json-schema.org/draft-07",
     refused: words("unevaluatedProperties unevaluatedItems minContains maxContains $vocabulary contentSchema"),
-    spelling: draft07Spelling,
+    spelling: rewrites.draft07Spelling,
   },
 };

@@ -1,7 +1,7 @@
 /** A tool's schema in the words of each provider, with a list of what was lost and the way back. */
 
 import { restoreArguments, WRAPPER_PROPERTY } from "./dialect-restore.ts";
-import type { Draft, LossAction, RewriteContext } from "./dialect-rewrites.ts";
+import { type Draft, joinedDescription, type LossAction, type RewriteContext } from "./dialect-rewrites.ts";
 import { DIALECT_RULES, type DialectRules, type SchemaDialect } from "./dialect-rules.ts";
 import { copyJson, deepFreeze, isPlainObject, type Json, type JsonObject } from "./json.ts";
 import { MAX_SCHEMA_JSON_DEPTH } from "./schema-lint.ts";
@@ -62,19 +62,19 @@ function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSche
   const root = refused === undefined ? schema : wrap(schema, rules);
   const state: CompileState = { rules, root, losses: [], nodes: 0 };
   if (refused !== undefined) state.losses.push({ path: "", keyword: refused, action: "rewritten", note: `moved under "${WRAPPER_PROPERTY}"` });
-  const node = compileNode(root, { path: "", open: [] }, state);
-  const sent = node === undefined ? null : copyJson(withoutArguments(schema) && rules.omitsEmptyObjects !== true ? NO_ARGUMENTS : node, MAX_SCHEMA_JSON_DEPTH).copy;
+  const node = hasNoArguments(schema) ? noArguments(rules) : compileNode(root, { path: "", open: [] }, state);
+  const sent = node === undefined ? null : copyJson(node, MAX_SCHEMA_JSON_DEPTH).copy;
   const lost = [...state.losses.filter(isLossy), ...tooLarge(sent, rules)];
   if (lost.length > 0 && rules.otherwise !== undefined) {
     const other = compileSchema(schema, rules.otherwise);
-    return Object.freeze({ ...other, lossless: false, losses: [...lost, ...other.losses] });
+    return deepFreeze({ ...other, lossless: false, losses: [...lost, ...other.losses] });
   }
   const options = { wrapped: refused !== undefined, omitsEmptyObjects: rules.omitsEmptyObjects === true };
   const changed = state.losses.some((loss) => loss.action === "rewritten" || loss.keyword === "properties");
   return deepFreeze({
     schema: sent,
     lossless: lost.length === 0,
-    losses: state.losses,
+    losses: distinct(state.losses),
     strict: rules.otherwise !== undefined,
     restore: (args: JsonObject): JsonObject => (changed ? restoreArguments(schema, args, options) : args),
     tokens: sent === null ? 0 : Math.ceil(JSON.stringify(sent).length / 4),
@@ -85,27 +85,25 @@ function isLossy({ action, keyword }: Loss): boolean {
   return (action === "dropped" || action === "described") && !ANNOTATIONS.has(keyword);
 }
 
-const NO_ARGUMENTS = { type: "object", properties: {}, additionalProperties: false };
+function noArguments(rules: DialectRules): Draft | undefined {
+  return rules.omitsEmptyObjects === true ? undefined : { type: "object", properties: {}, additionalProperties: false };
+}
 
-function withoutArguments({ properties = {}, additionalProperties = false, ...rest }: JsonSchemaObject): boolean {
+function hasNoArguments({ properties = {}, additionalProperties = false, ...rest }: JsonSchemaObject): boolean {
   const silent = Object.keys(rest).every((keyword) => ["type", "title", "description", "required", "$schema", "$id"].includes(keyword) || keyword.startsWith("x-"));
   return Object.keys(properties).length === 0 && additionalProperties === false && silent;
 }
 
 /** The schema as the only property of an object; its references then start one property further down. */
-function wrap(schema: JsonSchemaObject, rules: DialectRules): JsonSchemaObject {
+function wrap(schema: JsonSchemaObject, rules: DialectRules): Draft {
   const shift = (node: unknown): unknown => {
     if (!isPlainObject(node)) return node;
     const { $ref } = node;
-    const moved = typeof $ref === "string" && /^#(\/|$)/.test($ref) ? { ...node, $ref: `#/properties/${WRAPPER_PROPERTY}${$ref.slice(1)}` } : node;
-    return mapSubschemas(moved, (at) => shift(at.schema));
+    const isPointer = typeof $ref === "string" && /^#(\/|$)/.test($ref);
+    return mapSubschemas(isPointer ? { ...node, $ref: `#/properties/${WRAPPER_PROPERTY}${$ref.slice(1)}` } : node, (at) => shift(at.schema));
   };
   const closed = takes(rules, "additionalProperties") ? { additionalProperties: false } : {};
-  return { type: "object", properties: { [WRAPPER_PROPERTY]: {} }, required: [WRAPPER_PROPERTY], ...closed, ...inner(shift(schema)) };
-}
-
-function inner(schema: unknown): Record<string, unknown> {
-  return { properties: { [WRAPPER_PROPERTY]: schema } };
+  return { type: "object", properties: { [WRAPPER_PROPERTY]: shift(schema) }, required: [WRAPPER_PROPERTY], ...closed };
 }
 
 function takes(rules: DialectRules, keyword: string): boolean {
@@ -135,7 +133,7 @@ const MAX_NODES = 5_000;
 const MAX_PASSES = 8;
 
 function compileNode(schema: unknown, place: NodePlace, state: CompileState): Draft | undefined {
-  if (!isPlainObject(schema)) return compileBoolean(schema, place, state);
+  if (schema === false) return neverPresent(place, state);
   state.nodes += 1;
   const open = [...place.open];
   const sentences: string[] = [];
@@ -144,18 +142,23 @@ function compileNode(schema: unknown, place: NodePlace, state: CompileState): Dr
     if (action === "described") sentences.push(text);
   };
   const context: RewriteContext = { root: state.root, note, open: (reference) => openReference(reference, { open, note, state }) };
-  const rewritten = rewrite(schema, context, state.rules);
+  const rewritten = rewrite(isPlainObject(schema) ? schema : {}, context, state.rules); // true is said as {}
   if (rewritten === undefined) return undefined;
   const kept = filterKeywords(rewritten, context, state.rules);
   const below = mapSubschemas(kept, (at) => compileSubschema(at, { path: subschemaPath(place.path, at), open }, state));
   const whole = finish(below, { rewritten, context, rules: state.rules });
   if (whole === undefined) return undefined;
-  const described = sentences.length === 0 ? whole : { ...whole, description: [whole["description"], ...sentences].filter((text) => typeof text === "string" && text !== "").join(" ") };
+  const described = describe(whole, sentences, state.rules);
   return state.rules.spelling?.(described) ?? described;
 }
 
-function compileBoolean(schema: unknown, place: NodePlace, state: CompileState): Draft | undefined {
-  if (schema !== false) return {};
+function describe(schema: Draft, sentences: readonly string[], rules: DialectRules): Draft {
+  const { anyOf } = schema;
+  if (rules.unionsStandAlone !== true || !Array.isArray(anyOf)) return { ...schema, ...joinedDescription(schema["description"], ...sentences) };
+  return { anyOf: anyOf.map((branch) => ({ ...branch, ...joinedDescription(branch["description"], ...sentences) })) };
+}
+
+function neverPresent(place: NodePlace, state: CompileState): undefined {
   state.losses.push({ path: place.path, keyword: "false", action: "dropped", note: "may never be present, so it is left out" });
   return undefined;
 }
@@ -200,11 +203,18 @@ function filterKeywords(schema: Draft, context: RewriteContext, rules: DialectRu
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === "$schema" || keyword === "$id" || keyword.startsWith("x-")) continue;
     const foreign = keyword === "format" && rules.formats !== undefined && !rules.formats.has(String(value));
-    if (takes(rules, keyword) && !foreign) kept[keyword] = value;
-    else if (ANNOTATIONS.has(keyword) || typeof value === "boolean") context.note(keyword, "dropped", `${keyword}: ${shortJson(value)}`);
-    else context.note(keyword, "described", `${keyword}: ${shortJson(value, 300)}`);
+    if (takes(rules, keyword) && !foreign) kept[keyword] = keyword === "enum" && Array.isArray(value) ? distinct(value) : value;
+    else {
+      const action = ANNOTATIONS.has(keyword) || keyword === "additionalProperties" ? "dropped" : "described";
+      context.note(keyword, action, `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`);
+    }
   }
   return kept;
+}
+
+/** Equal values once; draft-07 and some providers refuse duplicates. */
+function distinct<T>(values: readonly T[]): readonly T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
 interface Finishing {
@@ -237,19 +247,19 @@ function finish(schema: Draft, { rewritten, context, rules }: Finishing): Draft 
 function tooLarge(schema: Json, { limits }: DialectRules): readonly Loss[] {
   if (limits === undefined) return [];
   const size = { depth: 0, properties: 0, enumValues: 0, characters: 0 };
-  const measure = (node: unknown, depth: number): void => {
+  const measure = (node: unknown, above: number): void => {
     if (!isPlainObject(node)) return;
-    const names = ["properties", "$defs"].flatMap((keyword) => (isPlainObject(node[keyword]) ? Object.keys(node[keyword]) : []));
-    const values = Array.isArray(node["enum"]) ? node["enum"] : "const" in node ? [node["const"]] : [];
-    const level = depth + (isPlainObject(node["properties"]) ? 1 : 0);
-    size.depth = Math.max(size.depth, level);
-    size.properties += isPlainObject(node["properties"]) ? Object.keys(node["properties"]).length : 0;
-    size.enumValues += Array.isArray(node["enum"]) ? values.length : 0;
-    size.characters += [...names, ...values.map(String)].join("").length;
-    for (const at of subschemas(node)) measure(at.schema, level);
+    const names = isPlainObject(node["properties"]) ? Object.keys(node["properties"]) : [];
+    const values = Array.isArray(node["enum"]) ? node["enum"] : [];
+    const depth = above + (node["properties"] === undefined ? 0 : 1);
+    size.depth = Math.max(size.depth, depth);
+    size.properties += names.length;
+    size.enumValues += values.length;
+    size.characters += [...names, ...values, node["const"] ?? ""].join("").length;
+    for (const at of subschemas(node)) measure(at.schema, depth);
   };
   measure(schema, 0);
   return (["depth", "properties", "enumValues", "characters"] as const)
     .filter((key) => size[key] > limits[key])
-    .map((key) => ({ path: "", keyword: key, action: "dropped" as const, note: `${size[key]} ${key}, at most ${limits[key]} are taken` }));
+    .map((key) => ({ path: "", keyword: key, action: "dropped", note: `${size[key]} ${key}, at most ${limits[key]} are taken` }));
 }

@@ -1,6 +1,6 @@
 /** Digests: one tagged SHA-256 over canonical JSON, so that equal things have equal names. */
 
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { canonicalJson } from "./json.ts";
 
 /** `sha256:` and 64 hexadecimal digits. */
@@ -16,7 +16,7 @@ export function digest(tag: string, value: unknown): Digest {
 
 /** The SHA-256 of a text (as UTF-8) or of bytes, in our digest form. */
 export function sha256(content: string | Uint8Array): Digest {
-  return `sha256:${createHash("sha256").update(content).digest("hex")}`;
+  return `sha256:${hash("sha256", content, "hex")}`;
 }
 
 /** Fresh random bytes as lower-case hexadecimal. */

@@ -64,7 +64,7 @@ const FAULT_BY_CODE = {
   structured_output_failed: "run",
   record_invalid: "run",
   cancelled: "cancelled",
-} as const satisfies Record<string, Fault>;
+} as const;
 
 /** A stable error code. Codes are lower snake case and are API. */
 export type ErrorCode = keyof typeof FAULT_BY_CODE;

@@ -51,17 +51,20 @@ export function lintHistory(messages: readonly Message[], options: LintOptions =
   return { messages: lint.output, repairs: lint.repairs };
 }
 
+const ROLES: ReadonlySet<string> = new Set(["user", "assistant", "tool"]);
+
 function checkRolesAndIds(messages: readonly Message[]): void {
   const seen = new Set<string>();
-  for (const [index, message] of messages.entries()) {
-    if (!["user", "assistant", "tool"].includes(message.role)) {
+  messages.forEach((message, index) => {
+    if (!ROLES.has(message.role)) {
       throw new HistoryError(`Message ${index} has the role "${message.role}"; use user, assistant or tool.`, { index });
     }
+    if (message.role !== "assistant") return;
     for (const { callId } of toolCallsOf(message)) {
       if (seen.has(callId)) throw new HistoryError(`Message ${index} uses call id "${callId}" a second time.`, { index });
       seen.add(callId);
     }
-  }
+  });
 }
 
 interface FoundResult {
@@ -80,7 +83,9 @@ class Lint {
   constructor(messages: readonly Message[], options: LintOptions) {
     this.#messages = messages;
     this.#options = options;
-    for (const [index, message] of messages.entries()) this.#collectResults(message, index);
+    messages.forEach((message, index) => {
+      if (message.role === "tool") this.#collectResults(message, index);
+    });
   }
 
   add(message: Message, index: number): void {

@@ -62,7 +62,8 @@ const KIND_BY_CODE: Readonly<Record<string, ProviderErrorKind>> = {
   image_content_policy_violation: "content_filter",
   bio_policy: "content_filter",
 };
-const CONTEXT_MESSAGE = /maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|size)[^.]{0,40}exceed|prompt is too long/i;
+const CONTEXT_MESSAGE =
+  /maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|size)[^.]{0,40}exceed|prompt is too long/i;
 const KIND_BY_STATUS: Readonly<Record<number, ProviderErrorKind>> = {
   401: "auth",
   402: "quota",
@@ -99,7 +100,10 @@ export function providerErrorFromHttp(failure: HttpFailure, reading: FailureRead
     ...(typeof requestId === "string" ? { requestId } : {}),
     ...(excerpt === "" ? {} : { bodyExcerpt: excerpt }),
   };
-  return new ProviderError(`${reading.provider} answered ${status}${said === "" ? "" : `: ${said}`}`, options);
+  return new ProviderError(
+    `${reading.provider} answered ${status}${said === "" ? "" : `: ${said}`}`,
+    options,
+  );
 }
 
 /**
@@ -110,16 +114,20 @@ export function providerErrorFromEvent(error: unknown, reading: FailureReading):
   const { code, message } = errorFields(error);
   const numeric = Number(code);
   const status = Number.isInteger(numeric) && numeric >= 400 && numeric < 600 ? numeric : 0;
-  const byStatus = KIND_BY_STATUS[status] ?? (status >= 500 || code === "" ? "overloaded" : "invalid_request");
+  const byStatus =
+    KIND_BY_STATUS[status] ?? (status >= 500 || code === "" ? "overloaded" : "invalid_request");
   const kind = kindOf({ code, message, status }, reading) ?? byStatus;
   const said = reading.redactor.redactText(message === "" ? code : message).slice(0, 300);
   const excerpt = toExcerpt(error, reading.redactor);
-  return new ProviderError(`${reading.provider} ended the reply with an error${said === "" ? "" : `: ${said}`}`, {
-    provider: reading.provider,
-    kind,
-    ...(status === 0 ? {} : { status }),
-    ...(excerpt === "" ? {} : { bodyExcerpt: excerpt }),
-  });
+  return new ProviderError(
+    `${reading.provider} ended the reply with an error${said === "" ? "" : `: ${said}`}`,
+    {
+      provider: reading.provider,
+      kind,
+      ...(status === 0 ? {} : { status }),
+      ...(excerpt === "" ? {} : { bodyExcerpt: excerpt }),
+    },
+  );
 }
 
 /** The wait a server asks for, in milliseconds: `retry-after-ms`, else `retry-after` as seconds or a date. */
@@ -140,7 +148,13 @@ function kindOf(failure: StatedFailure, reading: FailureReading): ProviderErrorK
 }
 
 function isFinal(kind: ProviderErrorKind): boolean {
-  return kind === "quota" || kind === "context_length" || kind === "content_filter" || kind === "auth" || kind === "permission";
+  return (
+    kind === "quota" ||
+    kind === "context_length" ||
+    kind === "content_filter" ||
+    kind === "auth" ||
+    kind === "permission"
+  );
 }
 
 /** Finds code and message in the error shapes seen: `{error:{code,type,message}}`, `{error:"..."}`, flat, text. */

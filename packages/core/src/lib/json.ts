@@ -124,7 +124,11 @@ function writeCanonical(value: unknown, depth: number, reduce?: ReduceObject): s
   throw notJson(typeof value === "object" ? (value.constructor?.name ?? "an instance") : `a ${typeof value}`);
 }
 
+// Printable ASCII without quote and backslash is its own JSON text; most keys and ids are.
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
+
 function writeString(value: string): string {
+  if (value.length < 100 && PLAIN_TEXT.test(value)) return `"${value}"`;
   if (!value.isWellFormed()) throw notJson("a string with a lone surrogate");
   return JSON.stringify(value);
 }
@@ -140,14 +144,22 @@ function writeArray(value: readonly unknown[], depth: number, reduce?: ReduceObj
 
 function writeObject(value: Record<string, unknown>, depth: number, reduce?: ReduceObject): string {
   let text = "{";
-  // The default sort compares UTF-16 code units, which is what RFC 8785 section 3.2.3 asks for.
-  for (const key of Object.keys(value).sort()) {
+  for (const key of sortedKeysOf(value)) {
     const item = value[key];
     if (item === undefined) continue;
     if (text.length > 1) text += ",";
     text += `${writeString(key)}:${writeCanonical(item, depth + 1, reduce)}`;
   }
   return `${text}}`;
+}
+
+/** The keys by UTF-16 code unit (RFC 8785 section 3.2.3), which is how JavaScript compares strings. */
+function sortedKeysOf(value: Record<string, unknown>): readonly string[] {
+  const keys = Object.keys(value);
+  for (let index = 1; index < keys.length; index += 1) {
+    if ((keys[index - 1] ?? "") > (keys[index] ?? "")) return keys.sort();
+  }
+  return keys;
 }
 
 function notJson(what: string): InputError {

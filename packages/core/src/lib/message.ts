@@ -93,13 +93,13 @@ export function textOf(message: Message): string {
 /** The tool calls of a message, in order. */
 export function toolCallsOf(message: Message): readonly ToolCallPart[] {
   if (typeof message.content === "string") return [];
-  return message.content.flatMap((part) => (part.type === "tool_call" ? [part] : []));
+  return message.content.filter((part) => part.type === "tool_call");
 }
 
 /** The tool results of a message, in order. */
 export function toolResultsOf(message: Message): readonly ToolResultPart[] {
   if (typeof message.content === "string") return [];
-  return message.content.flatMap((part) => (part.type === "tool_result" ? [part] : []));
+  return message.content.filter((part) => part.type === "tool_result");
 }
 
 /** Builds a user message. */

@@ -20,7 +20,11 @@ export interface ModelPrice {
   readonly currency: "USD";
   readonly perTokens: 1_000_000;
   /** Over so many input tokens (cached ones included) the whole request costs these multiples. */
-  readonly longContext?: { readonly overTokens: number; readonly inputFactor: number; readonly outputFactor: number };
+  readonly longContext?: {
+    readonly overTokens: number;
+    readonly inputFactor: number;
+    readonly outputFactor: number;
+  };
   readonly source: string;
   readonly asOf: string;
 }
@@ -134,7 +138,11 @@ export const UNKNOWN_ABILITIES: ModelAbilities = Object.freeze({
   images: true,
 });
 
-const PROVIDER_BY_ALIAS: Readonly<Record<string, string>> = { claude: "anthropic", google: "gemini", grok: "xai" };
+const PROVIDER_BY_ALIAS: Readonly<Record<string, string>> = {
+  claude: "anthropic",
+  google: "gemini",
+  grok: "xai",
+};
 const DEFAULT_ROLE: Readonly<Record<string, ModelRole>> = {
   anthropic: "expert",
   openai: "expert",
@@ -143,7 +151,7 @@ const DEFAULT_ROLE: Readonly<Record<string, ModelRole>> = {
   openrouter: "instant",
 };
 
-/** What to resolve. `env` defaults to the process environment. */
+/** What to resolve. `env` is where `<PROVIDER>_MODEL` is looked up; without it, nowhere. */
 export interface ModelQuery {
   readonly provider: string;
   readonly model?: string | undefined;
@@ -164,25 +172,35 @@ export interface ResolvedModel {
 }
 
 /**
- * Chooses a model: an explicit `model` wins, then `<PROVIDER>_MODEL` from the environment, then the role, then
+ * Chooses a model: an explicit `model` wins, then `<PROVIDER>_MODEL` from `env`, then the role, then
  * the provider's default role. Provider ids and aliases are case-insensitive; a role never changes the
  * provider. Throws `ConfigError` (`no_model`) where nothing names one.
  */
 export function resolveModel(query: ModelQuery): ResolvedModel {
   const provider = canonicalProvider(query.provider);
   const variable = `${provider.toUpperCase()}_MODEL`;
-  const fromEnv = (query.env ?? process.env)[variable];
-  if (query.model !== undefined && query.model !== "") return resolved(query, { provider, model: query.model, by: "explicit" });
-  if (fromEnv !== undefined && fromEnv !== "") return resolved(query, { provider, model: fromEnv, by: "environment" });
+  const fromEnv = query.env?.[variable];
+  if (query.model !== undefined && query.model !== "")
+    return resolved(query, { provider, model: query.model, by: "explicit" });
+  if (fromEnv !== undefined && fromEnv !== "")
+    return resolved(query, { provider, model: fromEnv, by: "environment" });
   const role = query.role ?? DEFAULT_ROLE[provider];
-  const row = MODEL_POLICY.find((candidate) => candidate.provider === provider && role !== undefined && candidate.roles.includes(role));
+  const row = MODEL_POLICY.find(
+    (candidate) => candidate.provider === provider && role !== undefined && candidate.roles.includes(role),
+  );
   if (row === undefined || role === undefined) {
-    throw new ConfigError(`No model is known for provider "${provider}"${role === undefined ? "" : ` in the role "${role}"`}.`, {
-      code: "no_model",
-      hint: `Pass \`model\`, or set ${variable}.`,
-    });
+    throw new ConfigError(
+      `No model is known for provider "${provider}"${role === undefined ? "" : ` in the role "${role}"`}.`,
+      {
+        code: "no_model",
+        hint: `Pass \`model\`, or set ${variable}.`,
+      },
+    );
   }
-  return resolved({ ...query, role }, { provider, model: row.model, by: query.role === undefined ? "default" : "role" });
+  return resolved(
+    { ...query, role },
+    { provider, model: row.model, by: query.role === undefined ? "default" : "role" },
+  );
 }
 
 /** The table's row of a model, if it has one. */
@@ -199,8 +217,16 @@ export function canonicalProvider(provider: string): string {
 
 /** The capabilities an adapter shows, from the row or from what is assumed without one. */
 export function capabilitiesOf(row: ModelPolicyRow | undefined): ModelCapabilities {
-  const { parallelCalls, forcedChoice, jsonSchema, jsonSchemaWithTools, images } = row?.can ?? UNKNOWN_ABILITIES;
-  return { parallelCalls, forcedChoice, jsonSchema, jsonSchemaWithTools, images, priced: row?.price !== undefined };
+  const { parallelCalls, forcedChoice, jsonSchema, jsonSchemaWithTools, images } =
+    row?.can ?? UNKNOWN_ABILITIES;
+  return {
+    parallelCalls,
+    forcedChoice,
+    jsonSchema,
+    jsonSchemaWithTools,
+    images,
+    priced: row?.price !== undefined,
+  };
 }
 
 /** The cost of a usage in US dollars, or undefined where the price (or a part of it) is not known. */
@@ -210,13 +236,26 @@ export function costOf(usage: Usage, price: ModelPrice | undefined): number | un
   if (usage.cacheWrite > 0 && price.cacheWrite === undefined) return undefined;
   const long = price.longContext;
   const isLong = long !== undefined && usage.input + usage.cacheRead + usage.cacheWrite > long.overTokens;
-  const inputs = usage.input * price.input + usage.cacheRead * (price.cacheRead ?? 0) + usage.cacheWrite * (price.cacheWrite ?? 0);
+  const inputs =
+    usage.input * price.input +
+    usage.cacheRead * (price.cacheRead ?? 0) +
+    usage.cacheWrite * (price.cacheWrite ?? 0);
   const outputs = (usage.output + usage.reasoning) * price.output;
-  return (inputs * (isLong ? long.inputFactor : 1) + outputs * (isLong ? long.outputFactor : 1)) / price.perTokens;
+  return (
+    (inputs * (isLong ? long.inputFactor : 1) + outputs * (isLong ? long.outputFactor : 1)) / price.perTokens
+  );
 }
 
 // `xhigh` lies between high and max (openai 7.59.0, ReasoningEffort).
-const EFFORT_RANK: Readonly<Record<string, number>> = { none: 0, minimal: 1, low: 2, medium: 3, high: 4, xhigh: 5, max: 6 };
+const EFFORT_RANK: Readonly<Record<string, number>> = {
+  none: 0,
+  minimal: 1,
+  low: 2,
+  medium: 3,
+  high: 4,
+  xhigh: 5,
+  max: 6,
+};
 
 /** The level of a row that is nearest to what was asked; the weaker of two equally near ones. */
 export function nearestLevel(asked: ReasoningEffort, levels: readonly string[]): string | undefined {

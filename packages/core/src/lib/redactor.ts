@@ -15,13 +15,18 @@ export interface RedactorOptions {
 }
 
 const MIN_SECRET_CHARS = 4;
+/** No token pattern fits into less: the shortest is a URL with a password. */
+const MIN_TOKEN_CHARS = 9;
 
 /**
  * Token shapes, each with the name that replaces it. Sources: the issuers' own documentation of their prefixes
  * and GitHub's list of supported secret scanning patterns (2026-11). Order matters: the first that fits wins.
  */
 const TOKEN_PATTERNS: readonly (readonly [kind: string, pattern: string])[] = [
-  ["private_key", "-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)"],
+  [
+    "private_key",
+    "-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)",
+  ],
   ["anthropic_key", "\\bsk-ant-[A-Za-z0-9_-]{16,}"],
   ["openrouter_key", "\\bsk-or-[A-Za-z0-9_-]{16,}"],
   ["openai_key", "\\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{16,}"],
@@ -83,7 +88,8 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const redactText = (text: string): string => {
     let clean = text;
     for (const secret of secrets) clean = clean.replaceAll(secret, "[redacted:key]");
-    return clean.replace(ONE_PASS, nameMatch).replace(NAMED_VALUE, "$1[redacted:named]");
+    if (clean.length >= MIN_TOKEN_CHARS) clean = clean.replace(ONE_PASS, nameMatch);
+    return /[:=]/.test(clean) ? clean.replace(NAMED_VALUE, "$1[redacted:named]") : clean;
   };
   return Object.freeze({ redactText, redactJson: (value: Json) => redactValue(value, redactText) });
 }
@@ -102,7 +108,8 @@ function redactValue(value: Json, redactText: (text: string) => string): Json {
   let changed = false;
   const entries = Object.entries(value).map(([key, item]): [string, Json] => {
     const kind = secretKindOf(key);
-    const clean = kind === undefined ? redactValue(item, redactText) : redactNamed(item, { kind, redactText });
+    const clean =
+      kind === undefined ? redactValue(item, redactText) : redactNamed(item, { kind, redactText });
     changed ||= clean !== item;
     return [key, clean];
   });
@@ -110,12 +117,17 @@ function redactValue(value: Json, redactText: (text: string) => string): Json {
   return changed ? Object.fromEntries(entries) : value;
 }
 
-function redactNamed(value: Json, how: { readonly kind: string; readonly redactText: (text: string) => string }): Json {
+function redactNamed(
+  value: Json,
+  how: { readonly kind: string; readonly redactText: (text: string) => string },
+): Json {
   if (typeof value === "string") return value === "" ? value : `[redacted:${how.kind}]`;
   // A number under "...token" is a count or a price far more often than a secret.
   if (typeof value === "number") return how.kind === "token" ? value : `[redacted:${how.kind}]`;
   if (typeof value !== "object" || value === null) return value;
-  return isList(value) ? redactList(value, (item) => redactNamed(item, how)) : redactValue(value, how.redactText);
+  return isList(value)
+    ? redactList(value, (item) => redactNamed(item, how))
+    : redactValue(value, how.redactText);
 }
 
 function redactList(list: readonly Json[], redact: (item: Json) => Json): readonly Json[] {

@@ -16,6 +16,9 @@ export interface AttemptOptions {
 
 type Stage = "connect" | "firstEvent" | "idle";
 
+/** What a closed attempt says; made once, since an error is costly and every attempt ends. */
+const OVER = { cause: new Error("This attempt is over.") };
+
 /**
  * Reads one reply in batches of model events. A timeout or an abort ends the request and rejects the read that
  * waits at that moment; time that a slow consumer takes does not count as idle. Events set no timer: one timer
@@ -78,7 +81,7 @@ export class RequestAttempt {
       this.#controller.abort();
       this.#source?.close();
     }
-    this.#stopped ??= { cause: new Error("This attempt is over.") };
+    this.#stopped ??= OVER;
   }
 
   async #open(): Promise<WireSource> {
@@ -144,7 +147,10 @@ export class RequestAttempt {
   };
 
   #timeout(what: string): ProviderError {
-    return new ProviderError(`${this.#call.provider} ${what}.`, { provider: this.#call.provider, kind: "timeout" });
+    return new ProviderError(`${this.#call.provider} ${what}.`, {
+      provider: this.#call.provider,
+      kind: "timeout",
+    });
   }
 
   #stop(cause: unknown): void {

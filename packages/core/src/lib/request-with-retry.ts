@@ -24,7 +24,10 @@ const MAX_RETRY_AFTER_MS = 60_000;
  * errors of `prepare` and `open` as they are; an abort rejects with the signal's reason as soon as it happens,
  * and the socket is closed.
  */
-export async function* requestWithRetry(prepare: () => ModelCall, options: RequestOptions = {}): AsyncGenerator<ModelEvent> {
+export async function* requestWithRetry(
+  prepare: () => ModelCall,
+  options: RequestOptions = {},
+): AsyncGenerator<ModelEvent> {
   const { signal } = options;
   const limits: RequestLimits = { ...REQUEST_LIMITS, ...options.limits };
   const clock = options.ports?.clock ?? systemClock;
@@ -70,7 +73,10 @@ function isContent(event: ModelEvent): boolean {
 }
 
 /** The wait before the next attempt, in milliseconds; undefined where asking again is no use. */
-function delayOf(failure: ProviderError, how: { readonly retry: number; readonly random: () => number }): number | undefined {
+function delayOf(
+  failure: ProviderError,
+  how: { readonly retry: number; readonly random: () => number },
+): number | undefined {
   if (!failure.retryable) return undefined;
   const { retryAfterMs } = failure;
   if (retryAfterMs !== undefined) return retryAfterMs > MAX_RETRY_AFTER_MS ? undefined : retryAfterMs;

@@ -1,7 +1,14 @@
 /** Messages as input items of the Responses API; opaque items go back verbatim or not at all. */
 
 import { isPlainObject, type Json, type JsonObject } from "./json.ts";
-import { type ContentPart, type Message, type Part, partsOf, type ProviderPart, type ToolResultPart } from "./message.ts";
+import {
+  type ContentPart,
+  type Message,
+  type Part,
+  partsOf,
+  type ProviderPart,
+  type ToolResultPart,
+} from "./message.ts";
 import { fromMarkData, partnerDigest, type PartnerMark } from "./responses-marks.ts";
 import { contentUrl, isOwnPart, type WireTarget } from "./wire-request.ts";
 
@@ -15,7 +22,10 @@ export interface ResponsesInput {
 }
 
 /** Writes the whole history. A reasoning item stays before the item it led to, or leaves with it (case field A22). */
-export function toResponsesInput(messages: readonly Message[], target: Pick<WireTarget, "provider" | "model">): ResponsesInput {
+export function toResponsesInput(
+  messages: readonly Message[],
+  target: Pick<WireTarget, "provider" | "model">,
+): ResponsesInput {
   const items: JsonObject[] = [];
   const left = { foreign: 0, orphaned: 0 };
   for (const message of messages) {
@@ -46,28 +56,35 @@ type Item =
 class AssistantTurn {
   readonly #items: Item[] = [];
   readonly #broken = new Set<Json>();
+  #lastArgs: { readonly callId: string; readonly args: JsonObject } | undefined;
 
   add(part: Part): void {
     if (part.type === "text") return this.#addText(part.text);
     if (part.type === "provider") return this.#addOpaque(part);
     if (part.type !== "tool_call") return;
-    const body = { type: "function_call", call_id: part.callId, name: part.name, arguments: JSON.stringify(part.args) };
+    const body = {
+      type: "function_call",
+      call_id: part.callId,
+      name: part.name,
+      arguments: JSON.stringify(part.args),
+    };
     this.#items.push({ kind: "call", body });
     this.#lastArgs = { callId: part.callId, args: part.args };
   }
 
   finish(): { readonly items: readonly JsonObject[]; readonly orphaned: number } {
-    const kept = this.#items.filter((item, index) => !isReasoning(item) || this.#hasPartner(item, this.#items[index + 1]));
+    const kept = this.#items.filter(
+      (item, index) => !isReasoning(item) || this.#hasPartner(item, this.#items[index + 1]),
+    );
     const items = kept.map((item, index) => toItem(item, kept[index - 1]));
     return { items, orphaned: this.#items.length - kept.length };
   }
 
-  #lastArgs: { readonly callId: string; readonly args: JsonObject } | undefined;
-
   #addText(text: string): void {
     if (text === "") return;
     const last = this.#items.at(-1);
-    if (last?.kind === "text" && last.mark === undefined) this.#items[this.#items.length - 1] = { kind: "text", text: last.text + text };
+    if (last?.kind === "text" && last.mark === undefined)
+      this.#items[this.#items.length - 1] = { kind: "text", text: last.text + text };
     else this.#items.push({ kind: "text", text });
   }
 
@@ -79,9 +96,14 @@ class AssistantTurn {
 
   #applyMark(mark: PartnerMark): void {
     const last = this.#items.at(-1);
-    const isText = last?.kind === "text" && mark.callId === undefined && partnerDigest(last.text) === mark.digest;
+    const isText =
+      last?.kind === "text" && mark.callId === undefined && partnerDigest(last.text) === mark.digest;
     const call = this.#lastArgs;
-    const isCall = last?.kind === "call" && mark.callId !== undefined && call?.callId === mark.callId && partnerDigest(call.args) === mark.digest;
+    const isCall =
+      last?.kind === "call" &&
+      mark.callId !== undefined &&
+      call?.callId === mark.callId &&
+      partnerDigest(call.args) === mark.digest;
     if (isText) last.mark = mark;
     else if (!isCall && mark.after !== undefined) this.#broken.add(mark.after);
   }
@@ -99,7 +121,8 @@ function toItem(item: Item, before: Item | undefined): JsonObject {
   if (item.kind !== "text") return item.body;
   const { text, mark } = item;
   const phase = mark?.phase === undefined ? {} : { phase: mark.phase };
-  if (mark?.id === undefined || before === undefined || !isReasoning(before)) return { role: "assistant", content: text, ...phase };
+  if (mark?.id === undefined || before === undefined || !isReasoning(before))
+    return { role: "assistant", content: text, ...phase };
   const content = [{ type: "output_text", text, annotations: [] }];
   return { type: "message", id: mark.id, role: "assistant", status: "completed", content, ...phase };
 }

@@ -25,7 +25,9 @@ export function toResponsesBody(request: ModelRequest, target: WireTarget): Enco
     model: target.model,
     store: false,
     stream: true,
-    ...(target.reasoning === "none" && request.reasoning === "none" ? {} : { include: ["reasoning.encrypted_content"] }),
+    ...(target.reasoning === "none" && request.reasoning === "none"
+      ? {}
+      : { include: ["reasoning.encrypted_content"] }),
     ...(request.system === undefined || request.system === "" ? {} : { instructions: request.system }),
     ...(plan.tools.length === 0 ? {} : { tools: plan.tools.map(toTool) }),
     input: input.items,
@@ -37,18 +39,35 @@ export function toResponsesBody(request: ModelRequest, target: WireTarget): Enco
 function toParameters(request: ModelRequest, plan: RequestPlan): JsonObject {
   const { toolChoice, sampling, format } = plan;
   return {
-    ...(toolChoice === undefined ? {} : { tool_choice: typeof toolChoice === "string" ? toolChoice : { type: "function", name: toolChoice.name } }),
+    ...(toolChoice === undefined
+      ? {}
+      : {
+          tool_choice:
+            typeof toolChoice === "string" ? toolChoice : { type: "function", name: toolChoice.name },
+        }),
     ...(plan.parallel === undefined ? {} : { parallel_tool_calls: plan.parallel }),
     ...(plan.effort === undefined ? {} : { reasoning: { effort: plan.effort } }),
     ...(request.maxOutputTokens === undefined ? {} : { max_output_tokens: request.maxOutputTokens }),
     ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
     ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
-    ...(format === undefined ? {} : { text: { format: { type: "json_schema", name: format.name, schema: format.schema, strict: format.strict } } }),
+    ...(format === undefined
+      ? {}
+      : {
+          text: {
+            format: { type: "json_schema", name: format.name, schema: format.schema, strict: format.strict },
+          },
+        }),
   };
 }
 
 function toTool(tool: PlannedTool): JsonObject {
-  return { type: "function", name: tool.name, description: tool.description, parameters: tool.parameters, strict: tool.strict };
+  return {
+    type: "function",
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.parameters,
+    strict: tool.strict,
+  };
 }
 
 function reportLeftOut(input: ResponsesInput, target: WireTarget): ModelEvent[] {

@@ -88,7 +88,10 @@ class ResponsesDecoder implements StreamDecoder {
   end(): void {
     if (this.finished) return;
     const { provider } = this.#options.failures;
-    throw new ProviderError(`The reply of ${provider} was cut before its end.`, { provider, kind: "network" });
+    throw new ProviderError(`The reply of ${provider} was cut before its end.`, {
+      provider,
+      kind: "network",
+    });
   }
 
   #pushRare(event: WireRecord, out: ModelEvent[]): void {
@@ -110,12 +113,16 @@ class ResponsesDecoder implements StreamDecoder {
         return this.#finish({ ...response, status: "incomplete" }, out);
       case "response.failed":
       case "response.cancelled":
-        throw providerErrorFromEvent(response?.["error"] ?? { message: `The response ended as ${stringAt(response, "status")}.` }, this.#options.failures);
+        throw providerErrorFromEvent(
+          response?.["error"] ?? { message: `The response ended as ${stringAt(response, "status")}.` },
+          this.#options.failures,
+        );
       case "error":
         throw providerErrorFromEvent(event["error"] ?? event, this.#options.failures);
     }
     if (event["object"] === "response") this.#wholeBody(event, out);
-    else if (event["type"] === undefined && isRecord(event["error"])) throw providerErrorFromEvent(event, this.#options.failures);
+    else if (event["type"] === undefined && isRecord(event["error"]))
+      throw providerErrorFromEvent(event, this.#options.failures);
   }
 
   /** A server that answered without streaming: the same items, one after the other. */
@@ -129,7 +136,11 @@ class ResponsesDecoder implements StreamDecoder {
   #start(response: WireRecord | undefined, out: ModelEvent[]): void {
     const responseId = stringAt(response, "id");
     const model = stringAt(response, "model");
-    out.push({ type: "start", ...(responseId === "" ? {} : { responseId }), ...(model === "" ? {} : { model }) });
+    out.push({
+      type: "start",
+      ...(responseId === "" ? {} : { responseId }),
+      ...(model === "" ? {} : { model }),
+    });
   }
 
   #speak(event: WireRecord, out: ModelEvent[]): void {
@@ -146,7 +157,13 @@ class ResponsesDecoder implements StreamDecoder {
     const call = this.#callOf(event["output_index"]);
     call.callId = callIdOf(stringAt(item, "call_id"), stringAt(item, "id"));
     call.name = stringAt(item, "name");
-    out.push({ type: "tool_call_delta", index: call.index, callId: call.callId, name: call.name, argsText: "" });
+    out.push({
+      type: "tool_call_delta",
+      index: call.index,
+      callId: call.callId,
+      name: call.name,
+      argsText: "",
+    });
   }
 
   // Keyed by output_index: some servers give a new item id in every event (openai/github-copilot-id-rotation).
@@ -166,7 +183,10 @@ class ResponsesDecoder implements StreamDecoder {
     out.push({ type: "tool_call_delta", index: call.index, argsText });
   }
 
-  #closeItem(item: WireRecord | undefined, where: { readonly key: unknown; readonly out: ModelEvent[] }): void {
+  #closeItem(
+    item: WireRecord | undefined,
+    where: { readonly key: unknown; readonly out: ModelEvent[] },
+  ): void {
     if (item === undefined) return;
     const type = stringAt(item, "type");
     const reasoned = this.#reasoned;
@@ -178,13 +198,23 @@ class ResponsesDecoder implements StreamDecoder {
       call.name = stringAt(item, "name") || call.name;
       const raw = item["arguments"] ?? item["input"];
       this.#calls.delete(where.key);
-      return this.#closeCall(call, { raw: raw === undefined || raw === "" ? call.text : raw, reasoned, out: where.out });
+      return this.#closeCall(call, {
+        raw: raw === undefined || raw === "" ? call.text : raw,
+        reasoned,
+        out: where.out,
+      });
     }
     const executor = PROVIDER_RUN.has(type) ? { executor: "provider" as const } : {};
-    where.out.push({ type: "part", part: { type: "provider", ...this.#owner(), data: asJson(item), ...executor } });
+    where.out.push({
+      type: "part",
+      part: { type: "provider", ...this.#owner(), data: asJson(item), ...executor },
+    });
   }
 
-  #closeMessage(item: WireRecord, where: { readonly key: unknown; readonly reasoned: string | undefined; readonly out: ModelEvent[] }): void {
+  #closeMessage(
+    item: WireRecord,
+    where: { readonly key: unknown; readonly reasoned: string | undefined; readonly out: ModelEvent[] },
+  ): void {
     let text = "";
     for (const part of listAt(item, "content")) {
       if (!isRecord(part)) continue;
@@ -195,17 +225,34 @@ class ResponsesDecoder implements StreamDecoder {
     const phase = stringAt(item, "phase");
     const id = stringAt(item, "id");
     if (text === "" || (phase === "" && where.reasoned === undefined)) return;
-    const mark = { ...(phase === "" ? {} : { phase }), ...(id === "" ? {} : { id }), ...after(where.reasoned), digest: partnerDigest(text) };
+    const mark = {
+      ...(phase === "" ? {} : { phase }),
+      ...(id === "" ? {} : { id }),
+      ...after(where.reasoned),
+      digest: partnerDigest(text),
+    };
     where.out.push(this.#mark(mark));
   }
 
-  #closeCall(call: OpenCall, how: { readonly raw: unknown; readonly reasoned: string | undefined; readonly out: ModelEvent[] }): void {
+  #closeCall(
+    call: OpenCall,
+    how: { readonly raw: unknown; readonly reasoned: string | undefined; readonly out: ModelEvent[] },
+  ): void {
     const { args: parsed, argsText, argsError, truncated } = parseToolArguments(how.raw);
     if (truncated === true) this.#truncated = true;
     const args = argsError === undefined ? (this.#options.restore?.(call.name, parsed) ?? parsed) : parsed;
     const { index, callId, name } = call;
-    how.out.push({ type: "tool_call", index, callId, name, args, argsText, ...(argsError === undefined ? {} : { argsError }) });
-    if (how.reasoned !== undefined) how.out.push(this.#mark({ ...after(how.reasoned), callId, digest: partnerDigest(args) }));
+    how.out.push({
+      type: "tool_call",
+      index,
+      callId,
+      name,
+      args,
+      argsText,
+      ...(argsError === undefined ? {} : { argsError }),
+    });
+    if (how.reasoned !== undefined)
+      how.out.push(this.#mark({ ...after(how.reasoned), callId, digest: partnerDigest(args) }));
   }
 
   #mark(mark: PartnerMark): ModelEvent {
@@ -224,7 +271,10 @@ class ResponsesDecoder implements StreamDecoder {
       }
     }
     for (const call of this.#calls.values()) {
-      this.#closeCall({ ...call, callId: callIdOf(call.callId) }, { raw: call.text, reasoned: undefined, out });
+      this.#closeCall(
+        { ...call, callId: callIdOf(call.callId) },
+        { raw: call.text, reasoned: undefined, out },
+      );
     }
     const usage = readUsage(response?.["usage"], RESPONSES_USAGE);
     if (usage !== undefined) out.push(usageEvent(usage, { price: this.#options.price }));

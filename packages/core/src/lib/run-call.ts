@@ -2,7 +2,7 @@
 
 import type { CallContext } from "./call-context.ts";
 import { isReadOnly } from "./contract.ts";
-import { createGate } from "./gate.ts";
+import { type CallGate, createGate } from "./gate.ts";
 import { silentLogger } from "./logger.ts";
 import type { Logger } from "./logger.ts";
 import { createPorts } from "./ports.ts";
@@ -26,6 +26,10 @@ export interface RunCallOptions extends Omit<CallContext, "run" | "scope"> {
   readonly capture?: Capture;
   /** Default `{ name: "call" }`. */
   readonly actor?: RunStart["actor"];
+  /** The trace of whoever asked, as the parent of this run's. */
+  readonly traceContext?: RunStart["traceContext"];
+  /** Shared by the calls of one connection, so that its limits hold over all of them. Default: a gate of its own. */
+  readonly gate?: CallGate;
   readonly logger?: Logger;
 }
 
@@ -50,7 +54,7 @@ export async function runCall(
     ...options,
     run: context,
     scope: {
-      gate: createGate(1),
+      gate: options.gate ?? createGate(1),
       journal: {
         round: 0,
         index: 0,
@@ -102,6 +106,7 @@ function openCall(tools: ToolView, name: string, options: RunCallOptions): { rea
     authority: { grants: grants.map(({ ref, scopes }) => ({ ref, scopes })), waivers: tool?.contract.authority.waiver === undefined ? [] : [tool.contract.authority.waiver] },
     limits: DEFAULT_LIMITS,
     environment: { runtime: `node ${process.versions.node}`, frameworkVersion: FRAMEWORK_VERSION },
+    ...(options.traceContext === undefined ? {} : { traceContext: options.traceContext }),
     capture,
     sealed: false,
   });

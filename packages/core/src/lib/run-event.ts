@@ -87,6 +87,8 @@ export interface RunStart {
   };
   readonly limits: RunLimits;
   readonly environment: { readonly runtime: string; readonly frameworkVersion: string };
+  /** The trace of the caller, where it sent one (W3C Trace Context, hexadecimal). */
+  readonly traceContext?: { readonly traceId: string; readonly spanId: string };
   readonly capture: Capture;
   readonly sealed: false;
 }
@@ -222,7 +224,8 @@ export function chainStart(runId: string): Digest {
 /** The hash of an event: covers every field but itself, sealed leaves by their `$sealed` alone. */
 export function hashEvent(event: Omit<RunEvent, "hash">): Digest {
   const { v, runId, seq, at, type, data, prev } = event;
-  const value = canonicalJson({ v, runId, seq, at, type, data, prev }, sealedOnly);
+  // The canonical text of the event, its own keys written in their order.
+  const value = `{"at":"${at}","data":${canonicalJson(data, sealedOnly)},"prev":"${prev}","runId":${JSON.stringify(runId)},"seq":${seq},"type":"${type}","v":${v}}`;
   return sha256(`{"t":"event/1","v":${value}}`);
 }
 

@@ -37,6 +37,7 @@ export class RunLog {
   #stored = 0;
   #liveCount = 0;
   #lastMs = 0;
+  #lastAt = "";
   #head: Digest;
   #flushing: Promise<void> | undefined;
   #scheduled = false;
@@ -98,8 +99,12 @@ export class RunLog {
 
   // A backward clock repeats the last value, so `at` never goes back.
   #now(): string {
-    this.#lastMs = Math.max(this.#lastMs, this.#options.ports.clock.now());
-    return new Date(this.#lastMs).toISOString();
+    const now = this.#options.ports.clock.now();
+    if (now > this.#lastMs || this.#lastAt === "") {
+      this.#lastMs = Math.max(now, this.#lastMs);
+      this.#lastAt = new Date(this.#lastMs).toISOString();
+    }
+    return this.#lastAt;
   }
 
   #schedule(): void {

@@ -71,7 +71,9 @@ export class RunTools {
 const MODEL_TOOLS = new WeakMap<Tool, ModelTool>(); // a cache by identity: tools are frozen, so it holds no state
 
 function toModelTool(tool: Tool): ModelTool {
-  const known = MODEL_TOOLS.get(tool) ?? Object.freeze({ name: tool.name, description: describeTool(tool), inputSchema: tool.parameters });
+  const { name, parameters, examples } = tool;
+  const fresh = { name, description: describeTool(tool), inputSchema: parameters, ...(examples === undefined ? {} : { examples }) };
+  const known = MODEL_TOOLS.get(tool) ?? Object.freeze(fresh);
   MODEL_TOOLS.set(tool, known);
   return known;
 }

@@ -1,7 +1,7 @@
 /** Sealed leaves: content whose digest is in the chain, so that the content itself can be removed later. */
 
-import { createHash, randomBytes } from "node:crypto";
-import type { Digest } from "./digest.ts";
+import { randomBytes } from "node:crypto";
+import { type Digest, sha256 } from "./digest.ts";
 import { type Json, canonicalJson } from "./json.ts";
 
 /** `$sealed` is `sha256(salt bytes || canonical(value))`; `salt` is hexadecimal (spec runs.md section 2). */
@@ -39,8 +39,11 @@ export function createSealer(
 
 /** The commitment of a value under a salt. */
 export function commitment(salt: string, value: unknown): Digest {
-  const hash = createHash("sha256").update(salt, "hex").update(canonicalJson(value), "utf8");
-  return `sha256:${hash.digest("hex")}`;
+  const text = canonicalJson(value);
+  const bytes = Buffer.allocUnsafe(salt.length / 2 + Buffer.byteLength(text));
+  bytes.write(salt, "hex");
+  bytes.write(text, salt.length / 2, "utf8");
+  return sha256(bytes);
 }
 
 /** True for a sealed leaf. */

@@ -28,7 +28,12 @@ export function parseToolArguments(raw: unknown): ToolArguments {
   const parsed = parseJson(text);
   if (parsed === undefined) {
     if (isJsonObjectPrefix(text)) {
-      return { args: {}, argsText: raw, argsError: "The arguments were cut off before their JSON was complete.", truncated: true };
+      return {
+        args: {},
+        argsText: raw,
+        argsError: "The arguments were cut off before their JSON was complete.",
+        truncated: true,
+      };
     }
     return { args: {}, argsText: raw, argsError: "The arguments are not valid JSON." };
   }

@@ -46,10 +46,18 @@ export function readUsage(body: unknown, fields: UsageFields): Usage | undefined
   const cacheWrite = Math.min(numberAt(body, fields.cacheWrite) ?? 0, (input ?? 0) - cacheRead);
   const reasoning = numberAt(body, fields.reasoning) ?? 0;
   const stated = numberAt(body, fields.total);
-  const isSeparate = reasoning > 0 && (stated === (input ?? 0) + (output ?? 0) + reasoning || reasoning > (output ?? 0));
+  const isSeparate =
+    reasoning > 0 && (stated === (input ?? 0) + (output ?? 0) + reasoning || reasoning > (output ?? 0));
   const rest = isSeparate ? (output ?? 0) : (output ?? 0) - reasoning;
   const plain = (input ?? 0) - cacheRead - cacheWrite;
-  return { input: plain, cacheRead, cacheWrite, output: rest, reasoning, total: plain + cacheRead + cacheWrite + rest + reasoning };
+  return {
+    input: plain,
+    cacheRead,
+    cacheWrite,
+    output: rest,
+    reasoning,
+    total: plain + cacheRead + cacheWrite + rest + reasoning,
+  };
 }
 
 /** A usage guessed from text lengths, about four characters a token, for servers that state none. */
@@ -60,7 +68,10 @@ export function estimateUsage(inputChars: number, outputChars: number): Usage {
 }
 
 /** The event of a usage, with its cost: the provider's own figure first, else from the price, else none. */
-export function usageEvent(usage: Usage, how: { readonly price: ModelPrice | undefined; readonly statedUsd?: number | undefined }): ModelEvent {
+export function usageEvent(
+  usage: Usage,
+  how: { readonly price: ModelPrice | undefined; readonly statedUsd?: number | undefined },
+): ModelEvent {
   const costUsd = how.statedUsd ?? costOf(usage, how.price);
   return { type: "usage", usage: costUsd === undefined ? usage : { ...usage, costUsd } };
 }
@@ -68,7 +79,8 @@ export function usageEvent(usage: Usage, how: { readonly price: ModelPrice | und
 function numberAt(body: unknown, paths: readonly string[]): number | undefined {
   for (const path of paths) {
     let value: unknown = body;
-    for (const key of path.split(".")) value = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+    for (const key of path.split("."))
+      value = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
     if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
   }
   return undefined;

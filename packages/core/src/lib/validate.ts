@@ -28,7 +28,7 @@ export interface SchemaValidator {
   /** True once the compiled validator answers; then `validate` never returns a promise. */
   readonly isWarm: boolean;
   /**
-   * Every fault of the value, empty when it fits. Fills defaults into the value in place. The first call that needs ajv
+   * The faults of the value (at most 1,000), empty when it fits. Fills defaults into the value in place. The first call that needs ajv
    * answers with a promise. Throws `InputError` for a schema that does not compile (none that passed the lint).
    */
   validate(value: Json): readonly ValidationProblem[] | Promise<readonly ValidationProblem[]>;
@@ -158,11 +158,20 @@ function compilable(schema: Readonly<Record<string, unknown>>): Record<string, u
 }
 
 function run(validate: ValidateFunction, value: Json): readonly ValidationProblem[] {
-  if (validate(value)) return NO_PROBLEMS;
+  try {
+    if (validate(value)) return NO_PROBLEMS;
+  } catch (cause) {
+    // ajv compares objects (enum, const, uniqueItems) by calling their toString, which a value may define as it likes.
+    return [{ path: "", segments: [], keyword: "json", message: `cannot be compared: ${String(cause)}`, params: {}, schemaPath: "" }];
+  }
   const errors = validate.errors ?? [];
   validate.errors = null; // the compiled function lives on; the values in its errors should not
-  return errors.map((error) => toProblem(error, value));
+  const missing = errors.length > MAX_PROBLEMS ? errors.filter((error) => error.keyword === "required") : [];
+  return [...missing, ...errors].slice(0, MAX_PROBLEMS).map((error) => toProblem(error, value));
 }
+
+// A wrong array of a megabyte has a million faults; nobody reads them, and what is missing matters most.
+const MAX_PROBLEMS = 1_000;
 
 function toProblem(error: ErrorObject, value: Json): ValidationProblem {
   const { keyword, schemaPath, params } = error;

@@ -69,7 +69,8 @@ function isBranchOf(problem: ValidationProblem, union: ValidationProblem): boole
 
 function line(problem: ValidationProblem, subject: ProblemSubject): string {
   const place = problem.path === "" ? `the ${subject.what ?? "arguments"}` : shortText(problem.path, 200);
-  return `${place}: ${says(problem, subject)}`;
+  // Names, descriptions and a vendor's message may hold line breaks or half characters; a line may not.
+  return `${place}: ${says(problem, subject)}`.replace(/[\r\n\u2028\u2029]+/g, " ").toWellFormed();
 }
 
 function says(problem: ValidationProblem, subject: ProblemSubject): string {
@@ -151,10 +152,11 @@ function alternative(branch: unknown, subject: ProblemSubject): string {
   if (typeof title === "string") return title;
   if (schema["const"] !== undefined) return shortJson(schema["const"]);
   if (Array.isArray(schema["enum"])) return listed(schema["enum"]);
-  if (!isPlainObject(properties)) return type === undefined ? "another shape" : [type].flat().join(" or ");
-  const needed = Array.isArray(required) ? required.map(String) : Object.keys(properties);
+  const known = isPlainObject(properties) ? properties : {};
+  const needed = Array.isArray(required) ? required.map(String) : Object.keys(known);
+  if (needed.length === 0) return type === undefined ? "another shape" : [type].flat().join(" or ");
   const parts = needed.map((name) => {
-    const property = properties[name];
+    const property = known[name];
     return isPlainObject(property) && property["const"] !== undefined ? `${name}: ${shortJson(property["const"])}` : name;
   });
   return `object {${parts.join(", ")}}`;

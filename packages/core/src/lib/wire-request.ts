@@ -65,9 +65,13 @@ export function planRequest(request: ModelRequest, target: WireTarget): RequestP
   const tools = (request.tools ?? []).map((tool) => planTool(tool, { quirks: target.quirks, warn }));
   if (!target.can.images && hasImages(request)) refuse({ target, warn, what: "images" });
   const toolChoice = planChoice(request, target, warn);
-  const effort = planEffort(request, { target, warn, forced: toolChoice !== undefined && toolChoice !== "auto" && toolChoice !== "none" });
+  const effort = planEffort(request, {
+    target,
+    warn,
+    forced: toolChoice !== undefined && toolChoice !== "auto" && toolChoice !== "none",
+  });
   const format = planFormat(request, target, warn);
-  const parallel = tools.length > 0 && target.can.parallelCalls ? (request.parallelToolCalls ?? true) : undefined;
+  const parallel = tools.length === 0 ? undefined : planParallel(request, target, warn);
   return {
     tools,
     sampling: planSampling(request, { target, warn, effort }),
@@ -93,7 +97,10 @@ function planTool(tool: ModelTool, how: { readonly quirks: WireQuirks; readonly 
   const { quirks, warn } = how;
   const limit = quirks.maxDescriptionChars ?? Number.POSITIVE_INFINITY;
   if (tool.description.length > limit) {
-    warn("description_cut", `The description of "${tool.name}" was cut to the ${limit} characters the provider takes.`);
+    warn(
+      "description_cut",
+      `The description of "${tool.name}" was cut to the ${limit} characters the provider takes.`,
+    );
   }
   const description = tool.description.length > limit ? tool.description.slice(0, limit) : tool.description;
   const compiled = compileSchema(tool.inputSchema, quirks.dialect);
@@ -109,10 +116,13 @@ function planTool(tool: ModelTool, how: { readonly quirks: WireQuirks; readonly 
 function planChoice(request: ModelRequest, target: WireTarget, warn: Warn): ToolChoice | undefined {
   const { toolChoice, tools = [] } = request;
   if (typeof toolChoice === "object" && !tools.some((tool) => tool.name === toolChoice.name)) {
-    throw new ConfigError(`The tool choice names "${toolChoice.name}", which is not among the tools of the request.`, {
-      code: "unsupported",
-      hint: "Offer that tool, or choose another.",
-    });
+    throw new ConfigError(
+      `The tool choice names "${toolChoice.name}", which is not among the tools of the request.`,
+      {
+        code: "unsupported",
+        hint: "Offer that tool, or choose another.",
+      },
+    );
   }
   if (toolChoice === undefined || tools.length === 0) return undefined;
   if (toolChoice === "auto" || toolChoice === "none" || target.can.forcedChoice) return toolChoice;
@@ -120,7 +130,10 @@ function planChoice(request: ModelRequest, target: WireTarget, warn: Warn): Tool
   return "auto";
 }
 
-function planEffort(request: ModelRequest, how: { readonly target: WireTarget; readonly warn: Warn; readonly forced: boolean }): string | undefined {
+function planEffort(
+  request: ModelRequest,
+  how: { readonly target: WireTarget; readonly warn: Warn; readonly forced: boolean },
+): string | undefined {
   const { target, warn } = how;
   const asked = request.reasoning;
   if (asked === undefined) return undefined;
@@ -134,8 +147,20 @@ function planEffort(request: ModelRequest, how: { readonly target: WireTarget; r
     return nearestLevel("none", target.reasoning.levels);
   }
   const level = nearestLevel(asked, target.reasoning.levels);
-  if (level !== asked) warn("reasoning_changed", `Reasoning "${asked}" was sent as "${level ?? "nothing"}", the nearest level of "${target.model}".`);
+  if (level !== asked)
+    warn(
+      "reasoning_changed",
+      `Reasoning "${asked}" was sent as "${level ?? "nothing"}", the nearest level of "${target.model}".`,
+    );
   return level;
+}
+
+/** Sent as true or false where the model has both; an explicit false also to a model nobody knows. */
+function planParallel(request: ModelRequest, target: WireTarget, warn: Warn): boolean | undefined {
+  const asked = request.parallelToolCalls;
+  if (target.can.parallelCalls) return asked ?? true;
+  if (asked === true) warn("parallel_left_out", `"${target.model}" is not known to call tools in parallel.`);
+  return asked === false && !target.confirmed ? false : undefined;
 }
 
 function planFormat(request: ModelRequest, target: WireTarget, warn: Warn): RequestPlan["format"] {
@@ -143,16 +168,27 @@ function planFormat(request: ModelRequest, target: WireTarget, warn: Warn): Requ
   if (format.type === "text") return undefined;
   if (!target.can.jsonSchema) refuse({ target, warn, what: "a JSON schema for the answer" });
   if (target.confirmed && !target.can.jsonSchemaWithTools && (request.tools ?? []).length > 0) {
-    warn("format_left_out", `"${target.model}" does not take a JSON format together with tools; only the tools were sent.`);
+    warn(
+      "format_left_out",
+      `"${target.model}" does not take a JSON format together with tools; only the tools were sent.`,
+    );
     return undefined;
   }
   const compiled = compileSchema(format.schema, target.quirks.dialect);
   // The answer's text is not rewritten on the way back, so a schema that had to be rewritten is sent as it is.
-  if (!compiled.losses.some((loss) => loss.action === "rewritten")) return { name: format.name, schema: compiled.schema, strict: compiled.strict };
-  return { name: format.name, schema: compileSchema(format.schema, "json-schema-2020-12").schema, strict: false };
+  if (!compiled.losses.some((loss) => loss.action === "rewritten"))
+    return { name: format.name, schema: compiled.schema, strict: compiled.strict };
+  return {
+    name: format.name,
+    schema: compileSchema(format.schema, "json-schema-2020-12").schema,
+    strict: false,
+  };
 }
 
-function planSampling(request: ModelRequest, how: { readonly target: WireTarget; readonly warn: Warn; readonly effort: string | undefined }): Sampling {
+function planSampling(
+  request: ModelRequest,
+  how: { readonly target: WireTarget; readonly warn: Warn; readonly effort: string | undefined },
+): Sampling {
   const asked = request.sampling ?? {};
   const { reasoning, quirks } = how.target;
   const reasons = reasoning !== "none" && (how.effort ?? reasoning.default) !== "none";
@@ -163,8 +199,11 @@ function planSampling(request: ModelRequest, how: { readonly target: WireTarget;
     ...(asked.seed === undefined || !quirks.seed ? {} : { seed: asked.seed }),
     ...(asked.stop === undefined || !quirks.stop ? {} : { stop: asked.stop }),
   };
-  const left = Object.keys(asked).filter((name) => Reflect.get(asked, name) !== undefined && !(name in taken));
-  if (left.length > 0) how.warn("sampling_left_out", `Not taken by "${how.target.model}" here: ${left.join(", ")}.`);
+  const left = Object.keys(asked).filter(
+    (name) => Reflect.get(asked, name) !== undefined && !(name in taken),
+  );
+  if (left.length > 0)
+    how.warn("sampling_left_out", `Not taken by "${how.target.model}" here: ${left.join(", ")}.`);
   return taken;
 }
 
@@ -172,7 +211,10 @@ function hasImages(request: ModelRequest): boolean {
   return request.messages.some((message) =>
     partsOf(message).some(
       (part) =>
-        part.type === "image" || (part.type === "tool_result" && typeof part.result !== "string" && part.result.some((inner) => inner.type === "image")),
+        part.type === "image" ||
+        (part.type === "tool_result" &&
+          typeof part.result !== "string" &&
+          part.result.some((inner) => inner.type === "image")),
     ),
   );
 }
@@ -180,8 +222,14 @@ function hasImages(request: ModelRequest): boolean {
 function refuse(how: { readonly target: WireTarget; readonly warn: Warn; readonly what: string }): void {
   const { target, what } = how;
   if (!target.confirmed) {
-    how.warn("ability_unconfirmed", `Nobody confirmed that "${target.model}" takes ${what}; it was sent all the same.`);
+    how.warn(
+      "ability_unconfirmed",
+      `Nobody confirmed that "${target.model}" takes ${what}; it was sent all the same.`,
+    );
     return;
   }
-  throw new ConfigError(`"${target.model}" of ${target.provider} does not take ${what}.`, { code: "unsupported", hint: "Choose another model." });
+  throw new ConfigError(`"${target.model}" of ${target.provider} does not take ${what}.`, {
+    code: "unsupported",
+    hint: "Choose another model.",
+  });
 }

@@ -34,7 +34,8 @@ const DRAIN_BYTES = 64 * 1024;
  * so that the decoder reports a cut.
  */
 export function wireSource(response: BodyResponse): WireSource {
-  if (response.body === null) return { read: () => Promise.resolve(undefined), finish: () => {}, close: () => {} };
+  if (response.body === null)
+    return { read: () => Promise.resolve(undefined), finish: () => {}, close: () => {} };
   const reader = response.body.getReader();
   const isJson = /\bjson\b/i.test(response.headers.get("content-type") ?? "");
   const read = isJson ? jsonReader(reader) : sseReader(reader);
@@ -47,7 +48,7 @@ async function drain(reader: Reader): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => {}), DRAIN_MS);
   timer.unref();
   try {
-    for (let bytes = 0; bytes < DRAIN_BYTES; ) {
+    for (let bytes = 0; bytes < DRAIN_BYTES;) {
       const { done, value } = await reader.read();
       if (done) return;
       bytes += value.byteLength;

@@ -1,12 +1,18 @@
 /** One question put to an adapter under test: a script, the adapter, and what both were seen to do. */
 
 import assert from "node:assert/strict";
+import { inspect } from "node:util";
 import type { AIAdapter, ModelEvent, ModelReply, ModelRequest, ModelTool } from "../adapter.ts";
 import { collect } from "../collect.ts";
 import { ProviderError } from "../errors.ts";
 import type { RequestLimits } from "../model-call.ts";
 import { type Clock, type Ports, systemClock } from "../ports.ts";
-import { type FakeModelServer, type FakeReply, type FakeStep, startFakeModelServer } from "./fake-model-server.ts";
+import {
+  type FakeModelServer,
+  type FakeReply,
+  type FakeStep,
+  startFakeModelServer,
+} from "./fake-model-server.ts";
 import type { NeutralReply, WireFixtures } from "./wire-fixtures.ts";
 
 /** What an adapter is made from, in a suite. */
@@ -84,9 +90,15 @@ export interface SituationOptions {
 }
 
 /** Sets up server and adapter, runs the case, and takes everything down again. */
-export async function inSituation(suite: AdapterSuite, options: SituationOptions, run: (situation: Situation) => Promise<void>): Promise<void> {
+export async function inSituation(
+  suite: AdapterSuite,
+  options: SituationOptions,
+  run: (situation: Situation) => Promise<void>,
+): Promise<void> {
   const { replies = [] } = options;
-  const steps = options.steps ?? replies.map((reply): FakeStep => ({ ...options.how, blocks: suite.fixtures?.stream(reply) ?? [] }));
+  const steps =
+    options.steps ??
+    replies.map((reply): FakeStep => ({ ...options.how, blocks: suite.fixtures?.stream(reply) ?? [] }));
   const server = await startFakeModelServer(steps);
   const clock = hurriedClock();
   try {
@@ -111,7 +123,11 @@ export function ask(text: string, more: Partial<ModelRequest> = {}): ModelReques
 
 /** The tools of every suite. */
 export const SUITE_TOOLS: readonly ModelTool[] = [
-  { name: "get_weather", description: "The weather of a city.", inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } },
+  {
+    name: "get_weather",
+    description: "The weather of a city.",
+    inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  },
   { name: "get_time", description: "The time now.", inputSchema: { type: "object", properties: {} } },
 ];
 
@@ -136,11 +152,22 @@ export async function outcomeOf(adapter: AIAdapter, request: ModelRequest): Prom
 /** The failure of an outcome as a `ProviderError`, or a failed assertion. */
 export function providerFailure(outcome: Outcome): ProviderError {
   const { failure } = outcome;
-  assert.ok(failure instanceof ProviderError, `expected a ProviderError, got ${failure === undefined ? `the reply "${outcome.reply?.text}"` : String(failure)}`);
+  assert.ok(
+    failure instanceof ProviderError,
+    `expected a ProviderError, got ${failure === undefined ? `the reply "${outcome.reply?.text}"` : inspect(failure)}`,
+  );
   return failure;
 }
 
 /** The parts of a reply that must not depend on how its bytes travelled. */
 export function essence(reply: ModelReply | undefined): unknown {
-  return reply && { text: reply.text, calls: reply.toolCalls, parts: reply.parts, finish: reply.finishReason, usage: reply.usage };
+  return (
+    reply && {
+      text: reply.text,
+      calls: reply.toolCalls,
+      parts: reply.parts,
+      finish: reply.finishReason,
+      usage: reply.usage,
+    }
+  );
 }

@@ -1,6 +1,12 @@
 /** A model server on loopback that answers from a script, as badly as asked. */
 
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 
 /** One scripted HTTP answer. Default: status 200, the blocks as one server-sent events body, ended properly. */
@@ -16,7 +22,7 @@ export interface FakeReply {
   /** Only so many blocks are sent. */
   readonly cutAfter?: number;
   /** What happens after the last block. Default `end`. */
-  readonly then?: "end" | "destroy" | "stall";
+  readonly ending?: "end" | "destroy" | "stall";
   /** Nothing is sent at all, not even headers. */
   readonly silent?: true;
   /** Milliseconds before the headers. */
@@ -57,7 +63,10 @@ export async function startFakeModelServer(script: readonly FakeStep[] = []): Pr
   const server = createServer((incoming, outgoing) => {
     void receive(incoming, outgoing).then(async (request) => {
       requests.push(request);
-      const step = steps.shift() ?? { status: 418, json: { error: { message: "The script of the fake server is over.", code: "script_over" } } };
+      const step = steps.shift() ?? {
+        status: 418,
+        json: { error: { message: "The script of the fake server is over.", code: "script_over" } },
+      };
       await answer(outgoing, typeof step === "function" ? step(request) : step);
     });
   });
@@ -86,7 +95,9 @@ function listen(server: Server): Promise<number> {
 }
 
 async function receive(incoming: IncomingMessage, outgoing: ServerResponse): Promise<FakeRequest> {
-  const left = new Promise<boolean>((resolve) => outgoing.once("close", () => resolve(!outgoing.writableFinished)));
+  const left = new Promise<boolean>((resolve) =>
+    outgoing.once("close", () => resolve(!outgoing.writableFinished)),
+  );
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of incoming) chunks.push(Buffer.from(chunk));
@@ -94,7 +105,14 @@ async function receive(incoming: IncomingMessage, outgoing: ServerResponse): Pro
     // The client left while it was sending; the request counts as far as it came.
   }
   const text = Buffer.concat(chunks).toString("utf8");
-  return { method: incoming.method ?? "", path: incoming.url ?? "", headers: incoming.headers, text, body: parse(text), left };
+  return {
+    method: incoming.method ?? "",
+    path: incoming.url ?? "",
+    headers: incoming.headers,
+    text,
+    body: parse(text),
+    left,
+  };
 }
 
 function parse(text: string): unknown {
@@ -110,12 +128,16 @@ async function answer(outgoing: ServerResponse, reply: FakeReply): Promise<void>
   if (reply.delayMs !== undefined) await wait(reply.delayMs);
   outgoing.on("error", () => {}); // A client that leaves is what many cases are about.
   const isJson = reply.json !== undefined;
-  outgoing.writeHead(reply.status ?? 200, { "content-type": isJson ? "application/json" : "text/event-stream", ...reply.headers });
+  outgoing.writeHead(reply.status ?? 200, {
+    "content-type": isJson ? "application/json" : "text/event-stream",
+    ...reply.headers,
+  });
   outgoing.flushHeaders();
   outgoing.socket?.setNoDelay(true);
   const blocks = (isJson ? [JSON.stringify(reply.json)] : (reply.blocks ?? [])).slice(0, reply.cutAfter);
-  for (const block of blocks) await writePieces(outgoing, { bytes: Buffer.from(block), size: reply.splitBytes });
-  const ending = reply.then ?? "end";
+  for (const block of blocks)
+    await writePieces(outgoing, { bytes: Buffer.from(block), size: reply.splitBytes });
+  const ending = reply.ending ?? "end";
   if (ending === "end") outgoing.end();
   if (ending === "destroy") {
     await wait(5); // Lets the written bytes out first.
@@ -123,7 +145,10 @@ async function answer(outgoing: ServerResponse, reply: FakeReply): Promise<void>
   }
 }
 
-async function writePieces(outgoing: ServerResponse, what: { readonly bytes: Buffer; readonly size: number | undefined }): Promise<void> {
+async function writePieces(
+  outgoing: ServerResponse,
+  what: { readonly bytes: Buffer; readonly size: number | undefined },
+): Promise<void> {
   const size = what.size ?? Math.max(1, what.bytes.length);
   for (let at = 0; at < what.bytes.length; at += size) {
     if (outgoing.destroyed) return;

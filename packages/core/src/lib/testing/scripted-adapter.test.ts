@@ -8,7 +8,10 @@ const ask = { messages: [{ role: "user", content: "hi" }] } as const;
 
 describe("scriptedAdapter", () => {
   it("replays text, then calls, and remembers the requests", async () => {
-    const adapter = scriptedAdapter([{ toolCalls: [{ name: "a", args: { x: 1 } }, { name: "b" }] }, { text: ["do", "ne"] }]);
+    const adapter = scriptedAdapter([
+      { toolCalls: [{ name: "a", args: { x: 1 } }, { name: "b" }] },
+      { text: ["do", "ne"] },
+    ]);
     const first = await adapter.chat(ask);
     expect(first.finishReason).toBe("tool_calls");
     expect(first.toolCalls.map((call) => [call.callId, call.name, call.args])).toEqual([
@@ -29,7 +32,9 @@ describe("scriptedAdapter", () => {
   it("says clearly when the script is over", async () => {
     const adapter = scriptedAdapter([{ text: "one" }]);
     await adapter.chat(ask);
-    await expect(adapter.chat(ask)).rejects.toThrow("The script has 1 step, but the model was asked 2 times.");
+    await expect(adapter.chat(ask)).rejects.toThrow(
+      "The script has 1 step, but the model was asked 2 times.",
+    );
   });
 
   it("throws a scripted error after its content", async () => {

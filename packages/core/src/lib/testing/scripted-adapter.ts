@@ -1,6 +1,14 @@
 /** The fake model: replays scripted replies, delays, errors and stalls, and remembers what it was asked. */
 
-import { type AIAdapter, type FinishReason, type ModelCapabilities, type ModelEvent, type ModelRequest, NO_USAGE, type Usage } from "../adapter.ts";
+import {
+  type AIAdapter,
+  type FinishReason,
+  type ModelCapabilities,
+  type ModelEvent,
+  type ModelRequest,
+  NO_USAGE,
+  type Usage,
+} from "../adapter.ts";
 import { defineAdapter } from "../define-adapter.ts";
 import { InputError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -38,7 +46,9 @@ export interface ScriptedReply {
 }
 
 /** A reply, or a function of the request (0 is the first call) that makes one. */
-export type ScriptStep = ScriptedReply | ((request: ModelRequest, index: number) => ScriptedReply | Promise<ScriptedReply>);
+export type ScriptStep =
+  | ScriptedReply
+  | ((request: ModelRequest, index: number) => ScriptedReply | Promise<ScriptedReply>);
 
 /** How the fake presents itself. Defaults: provider `scripted`, model `scripted-model`, able to do everything. */
 export interface ScriptedAdapterOptions {
@@ -59,7 +69,10 @@ export interface ScriptedAdapter extends AIAdapter {
  * Makes a fake model. Each `stream` or `chat` call takes the next step, at the moment its first event is
  * asked for; a call after the last step throws `InputError`. An abort rejects with the signal's reason.
  */
-export function scriptedAdapter(steps: readonly ScriptStep[], options: ScriptedAdapterOptions = {}): ScriptedAdapter {
+export function scriptedAdapter(
+  steps: readonly ScriptStep[],
+  options: ScriptedAdapterOptions = {},
+): ScriptedAdapter {
   const requests: ModelRequest[] = [];
   const clock = options.clock ?? systemClock;
   const model = options.model ?? "scripted-model";
@@ -107,7 +120,10 @@ async function* play(reply: ScriptedReply, stage: Stage): AsyncGenerator<ModelEv
   if (reply.stall === true) await untilAborted(signal);
   if (reply.events !== undefined) return;
   yield { type: "usage", usage: reply.usage ?? NO_USAGE };
-  yield { type: "finish", reason: reply.finishReason ?? ((reply.toolCalls ?? []).length > 0 ? "tool_calls" : "stop") };
+  yield {
+    type: "finish",
+    reason: reply.finishReason ?? ((reply.toolCalls ?? []).length > 0 ? "tool_calls" : "stop"),
+  };
 }
 
 function* toEvents(reply: ScriptedReply, stage: Stage): Generator<ModelEvent> {
@@ -132,7 +148,10 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
 }
 
 function noStep(index: number, count: number): InputError {
-  return new InputError(`The script has ${count} step${count === 1 ? "" : "s"}, but the model was asked ${index + 1} times.`, {
-    hint: "Add a step for this request, or find out why the code under test asks once more.",
-  });
+  return new InputError(
+    `The script has ${count} step${count === 1 ? "" : "s"}, but the model was asked ${index + 1} times.`,
+    {
+      hint: "Add a step for this request, or find out why the code under test asks once more.",
+    },
+  );
 }

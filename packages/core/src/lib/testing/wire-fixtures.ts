@@ -19,7 +19,12 @@ export interface NeutralReply {
   /** Default: `tool_calls` where there are calls, else `stop`. */
   readonly finish?: "stop" | "tool_calls" | "length" | "refusal" | "content_filter";
   /** Inclusive counts, as providers state them. Default 10, 4, 6, 2. */
-  readonly usage?: { readonly input: number; readonly cached: number; readonly output: number; readonly reasoning: number };
+  readonly usage?: {
+    readonly input: number;
+    readonly cached: number;
+    readonly output: number;
+    readonly reasoning: number;
+  };
 }
 
 /** How one provider's wire looks. */
@@ -42,15 +47,27 @@ export interface WireFixtures {
 }
 
 /** The counts of a reply that names none. */
-export const NEUTRAL_USAGE: NonNullable<NeutralReply["usage"]> = { input: 10, cached: 4, output: 6, reasoning: 2 };
+export const NEUTRAL_USAGE: NonNullable<NeutralReply["usage"]> = {
+  input: 10,
+  cached: 4,
+  output: 6,
+  reasoning: 2,
+};
 
 function errorReply(status: number, error: { readonly code: string; readonly message: string }): FakeReply {
-  return { status, json: { error: { ...error, type: error.code, param: null } }, headers: { "x-request-id": `req_${status}` } };
+  return {
+    status,
+    json: { error: { ...error, type: error.code, param: null } },
+    headers: { "x-request-id": `req_${status}` },
+  };
 }
 
 /** Failure bodies as OpenAI sends them (fixtures openai/openai-error.1.json and the groq and openrouter cassettes). */
 const OPENAI_FAILURES: WireFixtures["failures"] = {
-  unauthorized: errorReply(401, { code: "invalid_api_key", message: "Incorrect API key provided: sk-conformance-0123456789abcdef." }),
+  unauthorized: errorReply(401, {
+    code: "invalid_api_key",
+    message: "Incorrect API key provided: sk-conformance-0123456789abcdef.",
+  }),
   rateLimited: errorReply(429, { code: "rate_limit_exceeded", message: "Rate limit reached." }),
   serverError: errorReply(500, { code: "server_error", message: "The server had an error." }),
   contextOverflow: errorReply(400, {
@@ -67,30 +84,60 @@ function block(event: object): string {
 /** OpenAI's Responses API. */
 export const responsesFixtures: WireFixtures = {
   stream: (reply) => responsesEvents(reply).map(block),
-  errorEvent: (message) => block({ type: "error", code: "server_error", message, param: null, sequence_number: 9 }),
+  errorEvent: (message) =>
+    block({ type: "error", code: "server_error", message, param: null, sequence_number: 9 }),
   failures: OPENAI_FAILURES,
   historyOf: (body) => listField(body, "input"),
   opaqueOf: (body) => listField(body, "input").filter((item) => field(item, "type") === "reasoning"),
 };
 
 function responsesEvents(reply: NeutralReply): object[] {
-  const events: object[] = [{ type: "response.created", response: { id: "resp_1", object: "response", model: "model-that-answered", status: "in_progress" } }];
+  const events: object[] = [
+    {
+      type: "response.created",
+      response: { id: "resp_1", object: "response", model: "model-that-answered", status: "in_progress" },
+    },
+  ];
   const items: object[] = [];
   const addItem = (item: object, steps: readonly object[]): void => {
     const output_index = items.push(item) - 1;
-    events.push({ type: "response.output_item.added", output_index, item: { ...item, status: "in_progress" } });
+    const begun = {
+      ...item,
+      ...("content" in item ? { content: [] } : {}),
+      ...("arguments" in item ? { arguments: "" } : {}),
+      status: "in_progress",
+    };
+    events.push({ type: "response.output_item.added", output_index, item: begun });
     for (const step of steps) events.push({ ...step, output_index });
     events.push({ type: "response.output_item.done", output_index, item });
   };
   if (reply.opaque !== undefined) {
-    addItem({ id: `rs_${reply.opaque}`, type: "reasoning", summary: [], encrypted_content: `secret é ${reply.opaque} \u2028` }, []);
+    addItem(
+      {
+        id: `rs_${reply.opaque}`,
+        type: "reasoning",
+        summary: [],
+        encrypted_content: `secret é ${reply.opaque} \u2028`,
+      },
+      [],
+    );
   }
   if (reply.text !== undefined) addItem(...responsesMessage(reply));
   for (const call of reply.calls ?? []) {
-    const item = { type: "function_call", id: `fc_${items.length}`, ...(call.id === null ? {} : { call_id: call.id }), name: call.name, arguments: call.args.join("") };
+    const item = {
+      type: "function_call",
+      id: `fc_${items.length}`,
+      ...(call.id === null ? {} : { call_id: call.id }),
+      name: call.name,
+      arguments: call.args.join(""),
+    };
     addItem(
       call.id === null ? { ...item, id: undefined } : item,
-      call.args.map((delta) => ({ type: "response.function_call_arguments.delta", item_id: `fc_${items.length}`, delta })),
+      call.args.map((delta) => ({
+        type: "response.function_call_arguments.delta",
+        item_id: `fc_${items.length}`,
+        delta,
+      })),
     );
   }
   return [...events, responsesEnd(reply, items)];
@@ -114,9 +161,22 @@ function responsesEnd(reply: NeutralReply, output: readonly object[]): object {
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + written,
   };
-  const cutShort = { length: "max_output_tokens", content_filter: "content_filter" }[reply.finish === "length" || reply.finish === "content_filter" ? reply.finish : ""];
+  const cutShort =
+    reply.finish === "length"
+      ? "max_output_tokens"
+      : reply.finish === "content_filter"
+        ? "content_filter"
+        : undefined;
   const status = cutShort === undefined ? "completed" : "incomplete";
-  const response = { id: "resp_1", object: "response", model: "model-that-answered", status, output, usage, incomplete_details: cutShort === undefined ? null : { reason: cutShort } };
+  const response = {
+    id: "resp_1",
+    object: "response",
+    model: "model-that-answered",
+    status,
+    output,
+    usage,
+    incomplete_details: cutShort === undefined ? null : { reason: cutShort },
+  };
   return { type: `response.${status}`, response };
 }
 
@@ -137,13 +197,22 @@ function chatChunks(reply: NeutralReply): object[] {
     choices: [{ index: 0, delta, finish_reason }],
   });
   const chunks = [chunk({ role: "assistant", content: "" })];
-  for (const text of reply.text ?? []) chunks.push(chunk(reply.finish === "refusal" ? { refusal: text } : { content: text }));
+  for (const text of reply.text ?? [])
+    chunks.push(chunk(reply.finish === "refusal" ? { refusal: text } : { content: text }));
   for (const [index, call] of (reply.calls ?? []).entries()) {
     const id = call.id === null ? {} : { id: call.id };
-    chunks.push(chunk({ tool_calls: [{ index, ...id, type: "function", function: { name: call.name, arguments: "" } }] }));
-    for (const piece of call.args) chunks.push(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
+    chunks.push(
+      chunk({
+        tool_calls: [{ index, ...id, type: "function", function: { name: call.name, arguments: "" } }],
+      }),
+    );
+    for (const piece of call.args)
+      chunks.push(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
   }
-  const finish = reply.finish === "refusal" ? "stop" : (reply.finish ?? ((reply.calls ?? []).length > 0 ? "tool_calls" : "stop"));
+  const finish =
+    reply.finish === "refusal"
+      ? "stop"
+      : (reply.finish ?? ((reply.calls ?? []).length > 0 ? "tool_calls" : "stop"));
   const { input, cached, output, reasoning } = reply.usage ?? NEUTRAL_USAGE;
   const usage = {
     prompt_tokens: input,
@@ -152,7 +221,11 @@ function chatChunks(reply: NeutralReply): object[] {
     completion_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,
   };
-  return [...chunks, chunk({}, finish), { id: "chatcmpl_1", model: "model-that-answered", choices: [], usage }];
+  return [
+    ...chunks,
+    chunk({}, finish),
+    { id: "chatcmpl_1", model: "model-that-answered", choices: [], usage },
+  ];
 }
 
 function field(value: unknown, name: string): unknown {

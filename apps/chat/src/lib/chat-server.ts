@@ -1,0 +1,147 @@
+/** The HTTP side of the chat app: a few routes over conversations. */
+
+import { randomUUID } from "node:crypto";
+import type { AIAdapter, LoopRun, ToolView } from "@openfunctions/core";
+import { SSE_HEADERS, checkHostAndOrigin, openSseStream } from "@openfunctions/core/http";
+import { Hono } from "hono";
+import { Conversation } from "openfunctions/app";
+import { readBody } from "./request-body.ts";
+import { type ChatPart, type ErrorBody, PartProjection, toChatResult, toErrorBody } from "./stream-parts.ts";
+import { pageFile } from "./page-files.ts";
+
+/** What the server works with. */
+export interface ChatServerOptions {
+  readonly adapter: AIAdapter;
+  readonly tools: ToolView;
+  /** Why this adapter, in words. */
+  readonly reason: string;
+  /** Host names besides loopback. */
+  readonly allowedHosts?: readonly string[];
+}
+
+const ENDPOINTS = ["GET /", "GET /health", "POST /chat", "POST /chat/stream", "POST /reset"];
+/** Conversations kept in memory; the one unused for longest goes first. */
+const MAX_CONVERSATIONS = 1_000;
+
+/** A web-standard handler; nothing listens yet. */
+export function createChatServer(options: ChatServerOptions): Hono {
+  const threads = new Threads(options);
+  const app = new Hono({ strict: false });
+  app.use(async (context, next) => {
+    const verdict = checkHostAndOrigin(context.req.raw, { allowedHosts: options.allowedHosts ?? [] });
+    if (!verdict.ok) return context.json(failed({ code: "forbidden", message: "This host or origin is not allowed.", retryable: false }), 403);
+    await next();
+  });
+  app.get("/health", (context) => context.json(healthOf(options)));
+  app.post("/chat", async (context) => chat(context.req.raw, threads));
+  app.post("/chat/stream", async (context) => chatStream(context.req.raw, threads));
+  app.post("/reset", async (context) => reset(context.req.raw, threads));
+  app.get("/", () => pageFile("index.html"));
+  app.get("/page.js", () => pageFile("page.js"));
+  app.get("/page.css", () => pageFile("page.css"));
+  app.all("/chat", () => wrongMethod("POST"));
+  app.all("/chat/stream", () => wrongMethod("POST"));
+  app.all("/reset", () => wrongMethod("POST"));
+  app.all("/health", () => wrongMethod("GET"));
+  app.notFound((context) => context.json(failed({ code: "not_found", message: "There is no such endpoint.", hint: ENDPOINTS.join(", "), retryable: false }), 404));
+  app.onError((_error, context) => context.json(failed({ code: "internal_error", message: "The server failed.", retryable: false }), 500));
+  return app;
+}
+
+/** The conversations of one server, by thread id. */
+class Threads {
+  readonly options: ChatServerOptions;
+  readonly #threads = new Map<string, Conversation>();
+
+  constructor(options: ChatServerOptions) {
+    this.options = options;
+  }
+
+  /** The conversation of this id, or a new one; an id that is not given is made. */
+  open(id: string = randomUUID()): Conversation {
+    const { adapter, tools } = this.options;
+    const conversation = this.#threads.get(id) ?? new Conversation({ adapter, tools, id });
+    this.#threads.delete(id);
+    this.#threads.set(id, conversation);
+    const [oldest] = this.#threads.keys();
+    if (this.#threads.size > MAX_CONVERSATIONS && oldest !== undefined) this.#threads.delete(oldest);
+    return conversation;
+  }
+
+  forget(id: string): void {
+    this.#threads.delete(id);
+  }
+
+  metadata(threadId: string): { readonly provider: string; readonly model: string; readonly threadId: string } {
+    const { provider, model } = this.options.adapter;
+    return { provider, model, threadId };
+  }
+}
+
+function healthOf({ adapter, reason, tools }: ChatServerOptions): object {
+  return { ok: true, name: "openfunctions", provider: adapter.provider, model: adapter.model, reason, tools: tools.size, status: "ready" };
+}
+
+async function chat(request: Request, threads: Threads): Promise<Response> {
+  const body = await readBody(request, { needsMessage: true });
+  if (!body.ok) return errorResponse(body.status, body.error);
+  const conversation = threads.open(body.threadId);
+  const run = await conversation.turn(body.message, { signal: request.signal });
+  const result = await run.result;
+  if (result.status === "failed") return errorResponse(502, toErrorBody(result));
+  return Response.json(toChatResult(result, threads.metadata(conversation.id)));
+}
+
+async function chatStream(request: Request, threads: Threads): Promise<Response> {
+  const body = await readBody(request, { needsMessage: true });
+  if (!body.ok) return errorResponse(body.status, body.error);
+  const conversation = threads.open(body.threadId);
+  const stream = openSseStream();
+  void follow(conversation, { message: body.message, threads, signal: AbortSignal.any([stream.signal, request.signal]) }, (part, id) =>
+    stream.send({ id, event: part.type, data: JSON.stringify(part) }),
+  ).finally(() => stream.end());
+  return new Response(stream.body, { headers: { ...SSE_HEADERS, "cache-control": "no-store" } });
+}
+
+interface Turn {
+  readonly message: string;
+  readonly threads: Threads;
+  readonly signal: AbortSignal;
+}
+
+/** Sends the run's parts as they come; the run ends with its reader. */
+async function follow(conversation: Conversation, turn: Turn, send: (part: ChatPart, id: string) => boolean): Promise<void> {
+  const run: LoopRun = await conversation.turn(turn.message, { signal: turn.signal });
+  const projection = new PartProjection(conversation.id);
+  let id = "0.0";
+  for await (const event of run) {
+    id = "seq" in event ? `${event.seq}.0` : `${event.after}.${event.n + 1}`;
+    for (const part of projection.of(event)) send(part, id);
+  }
+  const result = await run.result;
+  const last: ChatPart =
+    result.status === "failed"
+      ? { type: "error", error: toErrorBody(result), runId: result.runId }
+      : { type: "done", result: toChatResult(result, turn.threads.metadata(conversation.id)) };
+  send(last, id);
+}
+
+async function reset(request: Request, threads: Threads): Promise<Response> {
+  const body = await readBody(request, { needsMessage: false });
+  if (!body.ok) return errorResponse(body.status, body.error);
+  if (body.threadId !== undefined) threads.forget(body.threadId);
+  return Response.json({ ok: true, threadId: threads.open().id });
+}
+
+function failed(error: ErrorBody): { readonly error: ErrorBody } {
+  return { error };
+}
+
+function errorResponse(status: number, error: ErrorBody): Response {
+  return Response.json(failed(error), { status });
+}
+
+function wrongMethod(allowed: string): Response {
+  const error = { code: "method_not_allowed", message: `Use ${allowed}.`, retryable: false };
+  return Response.json(failed(error), { status: 405, headers: { allow: allowed } });
+}

@@ -1,0 +1,51 @@
+/** `openfunctions mcp`: the tools over MCP, on stdio by default. */
+
+import { type Logger, ConfigError } from "@openfunctions/core";
+import { startServer } from "@openfunctions/mcp-server";
+import { dataHome } from "./data-home.ts";
+import { openTools } from "./open-tools.ts";
+import { note, printable } from "./output.ts";
+
+/** Options of the command. */
+export interface McpCommandOptions {
+  readonly from?: readonly string[];
+  readonly http?: boolean;
+  readonly port?: string;
+  readonly tokenEnv?: string;
+}
+
+/** Serves until the client leaves (stdio) or the process is told to end. */
+export async function mcpCommand(options: McpCommandOptions): Promise<void> {
+  const tools = await openTools({ home: dataHome(), ...(options.from === undefined ? {} : { from: options.from }) });
+  const server = await startServer(tools, {
+    name: "openfunctions",
+    logger: stderrLogger(),
+    transport: options.http === true ? "http" : "stdio",
+    ...(options.http === true ? { http: { port: readPort(options.port), ...tokenOf(options.tokenEnv) } } : {}),
+  });
+  if (server.url !== undefined) note(`MCP on ${server.url}`);
+  const end = (): void => void server.close();
+  process.once("SIGINT", end);
+  process.once("SIGTERM", end);
+  await server.closed;
+}
+
+function readPort(text: string | undefined): number {
+  const port = Number(text ?? 3333);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new ConfigError(`Port "${text}" is not a whole number from 0 to 65535.`, { code: "invalid_config" });
+}
+
+function tokenOf(name: string | undefined): { readonly token?: string } {
+  if (name === undefined) return {};
+  const token = process.env[name];
+  if (token === undefined || token === "") throw new ConfigError(`The variable ${name} for the token is not set.`, { code: "token_required" });
+  return { token };
+}
+
+/** On stdio, stdout belongs to the protocol: everything else is said on stderr. */
+function stderrLogger(): Logger {
+  const say = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) =>
+    note(printable(`${level}: ${message}${fields === undefined ? "" : ` ${JSON.stringify(fields)}`}`));
+  return { debug: () => {}, info: () => {}, warn: say("warn"), error: say("error") };
+}

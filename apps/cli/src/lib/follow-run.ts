@@ -1,0 +1,42 @@
+/** Shows a run as it happens: text as it comes, each call with its arguments, result and time. */
+
+import { type AnyRunEvent, type LiveEvent, type LoopResult, type LoopRun, isChainEvent } from "@openfunctions/core";
+import { note, paint, printable } from "./output.ts";
+
+const MAX_SHOWN = 300;
+
+/** Reads the run to its end; `write` gets the answer's text as it comes. */
+export async function followRun(run: LoopRun, write: (text: string) => void): Promise<LoopResult> {
+  const names = new Map<string, string>();
+  for await (const event of run) {
+    if (isChainEvent(event)) showEvent(event, names);
+    else if (event.type === "text.delta") write(textOfDelta(event));
+  }
+  return run.result;
+}
+
+function textOfDelta({ data }: LiveEvent): string {
+  return typeof data === "object" && data !== null && "text" in data && typeof data.text === "string" ? data.text : "";
+}
+
+function showEvent(event: AnyRunEvent, names: Map<string, string>): void {
+  if (event.type === "tool.requested") {
+    names.set(event.data.callId, event.data.toolName);
+    note(paint("dim", `→ ${event.data.toolName} ${shorten(event.data.args.value)}`));
+  } else if (event.type === "tool.finished") {
+    const { outcome, durationMs, callId, result } = event.data;
+    const colour = outcome === "succeeded" ? "dim" : outcome === "unknown" ? "yellow" : "red";
+    note(paint(colour, `← ${names.get(callId) ?? callId} ${outcome} in ${durationMs} ms ${shorten(result.value)}`));
+  } else if (event.type === "tool.refused") {
+    note(paint("yellow", `← ${names.get(event.data.callId) ?? event.data.callId} not started: ${event.data.code}`));
+  } else if (event.type === "model.retried") {
+    note(paint("yellow", `asking again (${event.data.reason}, ${event.data.delayMs} ms)`));
+  } else if (event.type === "model.reset") {
+    note(paint("yellow", `the answer broke off and is asked for again`));
+  }
+}
+
+function shorten(value: unknown): string {
+  const text = printable(JSON.stringify(value) ?? "");
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
+}

@@ -1,0 +1,59 @@
+/** What the commands print: the answer on stdout, everything about it on stderr. */
+
+import { OpenFunctionsError } from "@openfunctions/core";
+
+/** Exit codes of the command line. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, environment: 3, interrupted: 130 } as const;
+
+/** An exit that a command chose; the message is already printed or is printed by `main`. */
+export class CommandFailure extends Error {
+  readonly exitCode: number;
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Prints a line of the answer. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Prints a line about the work. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Prints JSON for a program. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2));
+}
+
+const COLOURS = { dim: 2, bold: 1, red: 31, green: 32, yellow: 33 } as const;
+
+/** Colours a text for a terminal, and leaves it as it is anywhere else. */
+export function paint(colour: keyof typeof COLOURS, text: string): string {
+  const plain = process.stderr.isTTY !== true || (process.env["NO_COLOR"] ?? "") !== "";
+  return plain ? text : `\u001b[${COLOURS[colour]}m${text}\u001b[0m`;
+}
+
+/** The exit code of an error, by whose move it is. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandFailure) return error.exitCode;
+  if (!OpenFunctionsError.is(error)) return EXIT.failed;
+  if (error.code === "invalid_argument" || error.code === "unknown_tool_in_filter") return EXIT.usage;
+  return error.fault === "developer" || error.fault === "environment" ? EXIT.environment : EXIT.failed;
+}
+
+/** An error in words, with what would work. Control characters are escaped. */
+export function describeError(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = OpenFunctionsError.is(error) && error.hint !== undefined ? `\n${error.hint}` : "";
+  return printable(`${message}${hint}`);
+}
+
+/** A text that cannot move the cursor or forge a line. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,85 @@
+/** Starts a server: on this process's stdio, or on a port. */
+
+import { ConfigError, type ToolRegistry } from "@openfunctions/core";
+import { isLoopbackAddress } from "@openfunctions/core/http";
+
+import { listen } from "./http-listener.ts";
+import { LineChannel } from "./line-channel.ts";
+import { createMcpServer } from "./mcp-server.ts";
+import { type McpServerOptions, resolveOptions } from "./options.ts";
+
+const DRAIN_MS = 5_000;
+
+/** A server that is up. */
+export interface RunningServer {
+  /** HTTP only. */
+  readonly url?: string;
+  /** HTTP only. */
+  readonly port?: number;
+  /** Stops; running calls are aborted (stdio: at once, HTTP: after 5 s). Resolves when it is over. */
+  close(): Promise<void>;
+  /** Resolves when the server is over, for whatever reason. */
+  readonly closed: Promise<void>;
+}
+
+/**
+ * Starts a server; default transport stdio. On stdio, stdout belongs to the protocol from then on: whatever else the
+ * process prints goes to stderr, also after the end. Throws `ConfigError`: `port_in_use`, `token_required` for a host
+ * that is not loopback without a token, `invalid_config`.
+ */
+export function startServer(
+  registry: ToolRegistry,
+  options: McpServerOptions & { readonly transport?: "stdio" | "http" } = {},
+): Promise<RunningServer> {
+  const { transport = "stdio", ...rest } = options;
+  return transport === "http" ? startHttp(registry, rest) : startStdio(registry, rest);
+}
+
+async function startStdio(registry: ToolRegistry, options: McpServerOptions): Promise<RunningServer> {
+  const [unused] = Object.keys(options.http ?? {}).filter((key) => key !== "maxConcurrent");
+  if (unused !== undefined) {
+    throw new ConfigError(`MCP server option "http.${unused}" means nothing on stdio.`, {
+      code: "invalid_config",
+    });
+  }
+  const server = createMcpServer(registry, options);
+  const { stdin, stdout, stderr } = process;
+  const channel = new LineChannel(stdin, stdout, stdout.write.bind(stdout));
+  stdout.write = stderr.write.bind(stderr);
+  server.connect(channel);
+  const closed = channel.ended.then(() => server.close());
+  return {
+    closed,
+    close: async () => {
+      await channel.close();
+      await closed;
+    },
+  };
+}
+
+async function startHttp(registry: ToolRegistry, options: McpServerOptions): Promise<RunningServer> {
+  const { http } = resolveOptions(options);
+  if (http.token === undefined && http.host !== "localhost" && !isLoopbackAddress(http.host)) {
+    throw new ConfigError(
+      `A server on ${http.host} can be reached from other machines; give it an "http.token".`,
+      { code: "token_required" },
+    );
+  }
+  const server = createMcpServer(registry, options);
+  const listener = await listen((request, peer) => server.fetch(request, peer), http);
+  const host = http.host.includes(":") ? `[${http.host}]` : http.host;
+  let closing: Promise<void> | undefined;
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const stop = async (): Promise<void> => {
+    listener.stop();
+    await server.close(DRAIN_MS);
+    await listener.close();
+    resolve();
+  };
+  return {
+    url: `http://${host}:${listener.port}${http.path}`,
+    port: listener.port,
+    closed,
+    close: () => (closing ??= stop()),
+  };
+}
