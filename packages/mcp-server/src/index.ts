@@ -1,5 +1,5 @@
-export { type McpServerHandle, createMcpServer } from "./lib/mcp-server.ts";
 export type { HttpPeer } from "./lib/http-endpoint.ts";
+export { type McpChannel, type McpServerHandle, createMcpServer } from "./lib/mcp-server.ts";
 export type {
   McpHttpOptions,
   McpRequestInfo,
@@ -8,4 +8,3 @@ export type {
   TokenVerifier,
 } from "./lib/options.ts";
 export { type RunningServer, startServer } from "./lib/start-server.ts";
-export type { McpChannel } from "./lib/wire.ts";

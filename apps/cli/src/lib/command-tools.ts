@@ -1,6 +1,8 @@
 /** `openfunctions tools`: what there is, one call, the tests, the reference. */
 
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Tool, type ToolRegistry, InputError, runToolTests } from "@openfunctions/core";
 import { dataHome } from "./data-home.ts";
 import { openTools } from "./open-tools.ts";
@@ -13,8 +15,8 @@ export interface ToolsCommandOptions {
   readonly json?: boolean;
 }
 
-function openFrom({ from }: ToolsCommandOptions): Promise<ToolRegistry> {
-  return openTools({ home: dataHome(), ...(from === undefined ? {} : { from }) });
+function openFrom({ from }: ToolsCommandOptions, home: string = dataHome()): Promise<ToolRegistry> {
+  return openTools({ home, ...(from === undefined ? {} : { from }) });
 }
 
 /** Lists names, effects and the first line of each description. */
@@ -49,9 +51,21 @@ export async function runTool(name: string, options: ToolsCommandOptions & { rea
   if (!result.success) throw new CommandFailure(`${result.code ?? "tool_failed"} (${result.outcome}): ${result.error}`, EXIT.failed);
 }
 
-/** Runs the tests that travel with the tools. Exit 1 when one fails. */
-export async function testTools(options: ToolsCommandOptions & { readonly filter?: string }): Promise<void> {
-  const registry = await openFrom(options);
+/** Options of `tools test`. */
+export type TestToolsOptions = ToolsCommandOptions & { readonly filter?: string };
+
+/** Runs the tests that travel with the tools, in a data folder of their own. Exit 1 when one fails. */
+export async function testTools(options: TestToolsOptions): Promise<void> {
+  const home = await mkdtemp(join(tmpdir(), "openfunctions-tests-"));
+  try {
+    await testToolsIn(home, options);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function testToolsIn(home: string, options: TestToolsOptions): Promise<void> {
+  const registry = await openFrom(options, home);
   const { filter } = options;
   const names = filter === undefined ? undefined : registry.listNames().filter((name) => name.includes(filter));
   if (names?.length === 0) throw new InputError(`No tool's name contains "${filter}".`);

@@ -59,7 +59,7 @@ function addMcp(program: Command): void {
     .option("--http", "serve over Streamable HTTP instead of stdio")
     .option("--port <number>", "the port for --http; 0 takes a free one (default: 3333)")
     .option("--token-env <name>", "the environment variable that holds the bearer token for --http")
-    .addHelpText("after", `\nExample, as an entry of a client's configuration:\n  { "mcpServers": { "mine": { "command": "npx", "args": ["openfunctions", "mcp", "--from", "/full/path/tools.ts"] } } }\n`)
+    .addHelpText("after", `\nExample:\n  openfunctions mcp --from tools.ts\n\nAs an entry of a client's configuration:\n  { "mcpServers": { "mine": { "command": "npx", "args": ["openfunctions", "mcp", "--from", "/full/path/tools.ts"] } } }\n`)
     .action(async (options) => (await import("./command-mcp.ts")).mcpCommand(options));
 }
 

@@ -64,7 +64,9 @@ export function shapesOf(schema: unknown, root: unknown): readonly Record<string
   const { $ref, allOf, anyOf, oneOf } = schema;
   const target = typeof $ref === "string" ? resolveLocalReference(root, $ref) : undefined;
   const unions = [anyOf, oneOf].flatMap((branches) => {
-    const others = Array.isArray(branches) ? branches.filter((branch) => !isPlainObject(branch) || branch["type"] !== "null") : [];
+    const others = Array.isArray(branches)
+      ? branches.filter((branch) => !isPlainObject(branch) || branch["type"] !== "null")
+      : [];
     return others.length === 1 ? others : [];
   });
   const more = [target, ...(Array.isArray(allOf) ? allOf : []), ...unions];
@@ -80,7 +82,9 @@ export function refusesNull(schema: unknown, root: unknown): boolean {
   if (schema["const"] !== undefined && schema["const"] !== null) return true;
   if (typeof $ref === "string" && refusesNull(resolveLocalReference(root, $ref), root)) return true;
   if (Array.isArray(allOf) && allOf.some((part) => refusesNull(part, root))) return true;
-  return [anyOf, oneOf].some((branches) => Array.isArray(branches) && branches.every((branch) => refusesNull(branch, root)));
+  return [anyOf, oneOf].some(
+    (branches) => Array.isArray(branches) && branches.every((branch) => refusesNull(branch, root)),
+  );
 }
 
 /** Removes, in place, each null that means "left out". Nulls inside arrays stay. */
@@ -100,14 +104,21 @@ export function removeNulls(value: Json, plan: NullPlan): void {
 }
 
 /** The arguments without unknown top-level names, and those names. */
-export function dropUnknown(args: JsonObject, known: ReadonlySet<string>): { readonly kept: JsonObject; readonly unknown: readonly string[] } {
+export function dropUnknown(
+  args: JsonObject,
+  known: ReadonlySet<string>,
+): { readonly kept: JsonObject; readonly unknown: readonly string[] } {
   const unknown = Object.keys(args).filter((name) => !known.has(name));
   if (unknown.length === 0) return { kept: args, unknown };
   return { kept: Object.fromEntries(Object.entries(args).filter(([name]) => known.has(name))), unknown };
 }
 
 /** The objects inside a value and the names they have now. */
-export type NamesBefore = readonly { readonly object: object; readonly path: string; readonly names: readonly string[] }[];
+export type NamesBefore = readonly {
+  readonly object: object;
+  readonly path: string;
+  readonly names: readonly string[];
+}[];
 
 /** Notes which names every object inside a value has. */
 export function noteNames(value: Json, path: string = ""): NamesBefore {

@@ -24,7 +24,9 @@ export function repairArguments(value: Json, problems: readonly ValidationProble
 }
 
 function below(here: unknown, step: string | number): unknown {
-  return typeof here === "object" && here !== null && Object.hasOwn(here, step) ? Reflect.get(here, step) : undefined;
+  return typeof here === "object" && here !== null && Object.hasOwn(here, step)
+    ? Reflect.get(here, step)
+    : undefined;
 }
 
 type Wanted = (decoded: unknown) => boolean;
@@ -33,7 +35,9 @@ type Wanted = (decoded: unknown) => boolean;
 const WANTED = { type: "type", enum: "allowedValues", const: "allowedValue" };
 
 function wantedBy({ keyword, params }: ValidationProblem): Wanted {
-  if (keyword === "type") return (decoded) => [params["type"]].flat().includes(typeName(decoded)) || isIntegerFor(params["type"], decoded);
+  if (keyword === "type")
+    return (decoded) =>
+      [params["type"]].flat().includes(typeName(decoded)) || isIntegerFor(params["type"], decoded);
   const allowed = [params["allowedValues"], params["allowedValue"]].flat();
   return (decoded) => typeof decoded !== "object" && allowed.includes(decoded);
 }
@@ -56,7 +60,9 @@ export function decodeText(text: string, wanted: Wanted): unknown {
   }
   if (typeof decoded === "number" && !isExact(text, decoded)) return undefined;
   const scalar = typeof decoded === "number" || typeof decoded === "boolean";
-  return (scalar || Array.isArray(decoded) || isPlainObject(decoded)) && wanted(decoded) ? decoded : undefined;
+  return (scalar || Array.isArray(decoded) || isPlainObject(decoded)) && wanted(decoded)
+    ? decoded
+    : undefined;
 }
 
 /** True when writing the number gives the text again, zeros at the end of a fraction aside. */

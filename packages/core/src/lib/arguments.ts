@@ -50,19 +50,32 @@ export type PreparedArguments =
  * value is never changed. Answers without a promise unless ajv has to be loaded or a Standard Schema is asynchronous.
  * Never throws for what the arguments are.
  */
-export function prepareArguments(input: ToolInput, value: unknown, options: PrepareOptions): PreparedArguments | Promise<PreparedArguments> {
-  const decoded = options.origin === "model" && typeof value === "string" ? decodeText(value, isPlainObject) : undefined;
+export function prepareArguments(
+  input: ToolInput,
+  value: unknown,
+  options: PrepareOptions,
+): PreparedArguments | Promise<PreparedArguments> {
+  const decoded =
+    options.origin === "model" && typeof value === "string" ? decodeText(value, isPlainObject) : undefined;
   const source = value === undefined ? {} : (decoded ?? value);
-  if (!isPlainObject(source)) return refuse(input, source, [jsonProblem("", `must be a plain object, got ${nameOf(source)}`)]);
+  if (!isPlainObject(source))
+    return refuse(input, source, [jsonProblem("", `must be a plain object, got ${nameOf(source)}`)]);
   const { copy, problems } = copyJson(source);
-  if (problems.length > 0) return refuse(input, {}, problems.map(({ path, problem }) => jsonProblem(path, problem)));
+  if (problems.length > 0)
+    return refuse(
+      input,
+      {},
+      problems.map(({ path, problem }) => jsonProblem(path, problem)),
+    );
   const dropped = Object.hasOwn(source, "__proto__") ? ["__proto__"] : [];
   const origin = decoded === undefined ? options.origin : "repaired";
   return then(check(input, copy), (attempt) => {
     if (attempt.problems.length === 0) return accept(attempt, origin, dropped);
     const refused = refuse(input, attempt.args, attempt.problems);
     if (options.origin !== "model") return refused;
-    const repaired = then(faultsOf(input, source, attempt), (faults) => repair(input, { value: copyJson(source).copy, faults, rounds: MAX_REPAIR_ROUNDS }));
+    const repaired = then(faultsOf(input, source, attempt), (faults) =>
+      repair(input, { value: copyJson(source).copy, faults, rounds: MAX_REPAIR_ROUNDS }),
+    );
     return then(repaired, (better) => (better === undefined ? refused : accept(better, "repaired", dropped)));
   });
 }
@@ -82,10 +95,18 @@ interface Attempt {
 
 /** Cleans and validates a copy of our own, in place. */
 function check(input: ToolInput, copy: Json): Attempt | Promise<Attempt> {
-  if (!isObject(copy)) return { args: {}, params: {}, problems: [jsonProblem("", "must be an object")], dropped: [], defaulted: [] };
+  if (!isObject(copy))
+    return {
+      args: {},
+      params: {},
+      problems: [jsonProblem("", "must be an object")],
+      dropped: [],
+      defaulted: [],
+    };
   const plan = planOf(input.schema);
   removeNulls(copy, plan.nulls);
-  const { kept: args, unknown } = plan.known === undefined ? { kept: copy, unknown: [] } : dropUnknown(copy, plan.known);
+  const { kept: args, unknown } =
+    plan.known === undefined ? { kept: copy, unknown: [] } : dropUnknown(copy, plan.known);
   const strange = input.strict ? unknown.map(unknownProblem) : [];
   const dropped = input.strict ? [] : unknown;
   const { standard } = input;
@@ -93,7 +114,13 @@ function check(input: ToolInput, copy: Json): Attempt | Promise<Attempt> {
     return then(validateStandard(standard, args), (result) => {
       const problems = [...strange, ...(result.issues ?? []).map((issue) => issueProblem(issue, args))];
       const params = result.issues === undefined ? result.value : undefined;
-      return { args, params, problems, dropped, defaulted: plan.hasDefaults ? filledIn(args, params, input.schema) : [] };
+      return {
+        args,
+        params,
+        problems,
+        dropped,
+        defaulted: plan.hasDefaults ? filledIn(args, params, input.schema) : [],
+      };
     });
   }
   const before = plan.hasDefaults ? noteNames(args) : [];
@@ -107,18 +134,30 @@ function isObject(value: Json): value is JsonObject {
   return isPlainObject(value);
 }
 
-function accept(attempt: Attempt, argsOrigin: "model" | "repaired" | "program", dropped: readonly string[]): PreparedArguments {
+function accept(
+  attempt: Attempt,
+  argsOrigin: "model" | "repaired" | "program",
+  dropped: readonly string[],
+): PreparedArguments {
   const { args, params, defaulted } = attempt;
   return { ok: true, args, params, argsOrigin, droppedArgs: [...dropped, ...attempt.dropped], defaulted };
 }
 
 function refuse(input: ToolInput, value: unknown, problems: readonly ValidationProblem[]): PreparedArguments {
   const message = describeProblems(input.toolName, problems, { schema: input.schema, value });
-  return { ok: false, message, paths: problems.slice(0, MAX_PATHS).map(({ path, keyword }) => ({ path: shortText(path, 200), keyword })) };
+  return {
+    ok: false,
+    message,
+    paths: problems.slice(0, MAX_PATHS).map(({ path, keyword }) => ({ path: shortText(path, 200), keyword })),
+  };
 }
 
 /** Problems that say what type was wanted. A Standard Schema's issues do not, so its JSON Schema is asked. */
-function faultsOf(input: ToolInput, source: unknown, attempt: Attempt): Attempt["problems"] | Promise<Attempt["problems"]> {
+function faultsOf(
+  input: ToolInput,
+  source: unknown,
+  attempt: Attempt,
+): Attempt["problems"] | Promise<Attempt["problems"]> {
   if (input.standard === undefined) return attempt.problems;
   return then(check(jsonInput(input), copyJson(source).copy), ({ problems }) => problems);
 }
@@ -139,7 +178,9 @@ function repair(input: ToolInput, state: RepairState): Attempt | undefined | Pro
   if (value === undefined) return undefined;
   return then(check(input, copyJson(value).copy), (attempt) => {
     if (attempt.problems.length === 0) return attempt;
-    return then(faultsOf(input, value, attempt), (faults) => repair(input, { value, faults, rounds: state.rounds - 1 }));
+    return then(faultsOf(input, value, attempt), (faults) =>
+      repair(input, { value, faults, rounds: state.rounds - 1 }),
+    );
   });
 }
 
@@ -148,7 +189,10 @@ function then<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): 
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-function validateStandard(standard: StandardSchema, args: JsonObject): StandardResult<unknown> | Promise<StandardResult<unknown>> {
+function validateStandard(
+  standard: StandardSchema,
+  args: JsonObject,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> {
   const failed = (cause: unknown): StandardResult<unknown> => ({
     issues: [{ message: `could not be checked: ${cause instanceof Error ? cause.message : String(cause)}` }],
   });
@@ -164,7 +208,13 @@ function validateStandard(standard: StandardSchema, args: JsonObject): StandardR
 function filledIn(args: JsonObject, params: unknown, schema: JsonSchemaObject): readonly string[] {
   if (typeof params !== "object" || params === null) return [];
   return Object.entries(schema.properties ?? {})
-    .filter(([name, property]) => typeof property === "object" && property.default !== undefined && !Object.hasOwn(args, name) && Object.hasOwn(params, name))
+    .filter(
+      ([name, property]) =>
+        typeof property === "object" &&
+        property.default !== undefined &&
+        !Object.hasOwn(args, name) &&
+        Object.hasOwn(params, name),
+    )
     .map(([name]) => name);
 }
 
@@ -179,18 +229,42 @@ function jsonProblem(path: string, message: string): ValidationProblem {
 
 function unknownProblem(name: string): ValidationProblem {
   const message = "is not a known property";
-  return { path: name, segments: [name], keyword: "additionalProperties", message, params: {}, schemaPath: "#/additionalProperties" };
+  return {
+    path: name,
+    segments: [name],
+    keyword: "additionalProperties",
+    message,
+    params: {},
+    schemaPath: "#/additionalProperties",
+  };
 }
 
 /** An issue of a Standard Schema as one of our problems; what is absent reads as missing, like everywhere else. */
 function issueProblem(issue: StandardIssue, args: JsonObject): ValidationProblem {
   const segments = (issue.path ?? []).map((step) => segmentOf(typeof step === "object" ? step.key : step));
-  const found = segments.reduce<unknown>((here, step) => (typeof here === "object" && here !== null && Object.hasOwn(here, step) ? Reflect.get(here, step) : undefined), args);
+  const found = segments.reduce<unknown>(
+    (here, step) =>
+      typeof here === "object" && here !== null && Object.hasOwn(here, step)
+        ? Reflect.get(here, step)
+        : undefined,
+    args,
+  );
   const path = segments.reduce<string>(joinPath, "");
   const absent = found === undefined && typeof segments.at(-1) === "string";
-  const pointer = segments.slice(0, -1).map((step) => (typeof step === "number" ? "items" : `properties/${step.replaceAll("~", "~0").replaceAll("/", "~1")}`));
+  const pointer = segments
+    .slice(0, -1)
+    .map((step) =>
+      typeof step === "number" ? "items" : `properties/${step.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    );
   const schemaPath = absent ? ["#", ...pointer, "required"].join("/") : "";
-  return { path, segments, keyword: absent ? "required" : "schema", message: issue.message, params: {}, schemaPath };
+  return {
+    path,
+    segments,
+    keyword: absent ? "required" : "schema",
+    message: issue.message,
+    params: {},
+    schemaPath,
+  };
 }
 
 function segmentOf(key: PropertyKey): string | number {

@@ -20,7 +20,11 @@ export interface RestoreOptions {
  * A copy of the arguments without the nulls of optional properties, with enumeration values of the type they had, with the
  * empty objects that could not be asked for, and out of the wrapper. Validation against the original schema follows.
  */
-export function restoreArguments(schema: JsonSchemaObject, args: JsonObject, options: RestoreOptions): JsonObject {
+export function restoreArguments(
+  schema: JsonSchemaObject,
+  args: JsonObject,
+  options: RestoreOptions,
+): JsonObject {
   const inner = options.wrapped ? args[WRAPPER_PROPERTY] : args;
   const { copy } = copyJson(isPlainObject(inner) ? inner : args);
   removeNulls(copy, planOf(schema).nulls);
@@ -39,7 +43,10 @@ function isObject(value: Json | undefined): value is JsonObject {
 function restoreValue(schema: unknown, value: Json, state: RestoreState): Json {
   if (typeof value === "string") return restoreChoice(schema, value, state);
   if (typeof value !== "object" || value === null) return value;
-  return shapesOf(schema, state.root).reduce<Json>((current, shape) => restoreBelow(shape, current, state), value);
+  return shapesOf(schema, state.root).reduce<Json>(
+    (current, shape) => restoreBelow(shape, current, state),
+    value,
+  );
 }
 
 function restoreBelow(shape: Readonly<Record<string, unknown>>, value: Json, state: RestoreState): Json {
@@ -51,16 +58,23 @@ function restoreBelow(shape: Readonly<Record<string, unknown>>, value: Json, sta
   const restored: Record<string, Json> = { ...value };
   for (const [name, property] of Object.entries(shape["properties"])) {
     const item = value[name];
-    if (item !== undefined && Object.hasOwn(value, name)) restored[name] = restoreValue(property, item, state);
+    if (item !== undefined && Object.hasOwn(value, name))
+      restored[name] = restoreValue(property, item, state);
     else if (state.omitsEmptyObjects && isNeededEmptyObject(shape, name, state)) restored[name] = {};
   }
   return restored;
 }
 
-function isNeededEmptyObject(shape: Readonly<Record<string, unknown>>, name: string, state: RestoreState): boolean {
+function isNeededEmptyObject(
+  shape: Readonly<Record<string, unknown>>,
+  name: string,
+  state: RestoreState,
+): boolean {
   const { properties, required } = shape;
   if (!Array.isArray(required) || !required.includes(name) || !isPlainObject(properties)) return false;
-  return shapesOf(properties[name], state.root).some((part) => part["type"] === "object" && Object.keys(part["properties"] ?? {}).length === 0);
+  return shapesOf(properties[name], state.root).some(
+    (part) => part["type"] === "object" && Object.keys(part["properties"] ?? {}).length === 0,
+  );
 }
 
 /** A text that fits nothing but stands for one of the values which may be sent only as text. */
@@ -77,8 +91,15 @@ function isSchema(schema: unknown): schema is JsonSchema {
 
 function choicesOf(schema: unknown, state: RestoreState): readonly unknown[] {
   return shapesOf(schema, state.root).flatMap((shape) => {
-    const own = [shape["enum"], shape["const"] === undefined ? [] : [shape["const"]]].flatMap((list) => (Array.isArray(list) ? list : []));
+    const own = [shape["enum"], shape["const"] === undefined ? [] : [shape["const"]]].flatMap((list) =>
+      Array.isArray(list) ? list : [],
+    );
     const unions = [shape["anyOf"], shape["oneOf"]].flatMap((list) => (Array.isArray(list) ? list : []));
-    return [...own, ...unions.filter((branch) => refusesNull(branch, state.root)).flatMap((branch) => choicesOf(branch, state))];
+    return [
+      ...own,
+      ...unions
+        .filter((branch) => refusesNull(branch, state.root))
+        .flatMap((branch) => choicesOf(branch, state)),
+    ];
   });
 }

@@ -60,27 +60,43 @@ export const inlineReference: Rewrite = (schema, context) => {
 /** A `$ref` may have no keywords beside it: they move around it. */
 export const loneReference: Rewrite = (schema) => {
   const { $ref, $defs, definitions, ...beside } = schema;
-  return $ref === undefined || Object.keys(beside).length === 0 ? schema : { ...without(schema, "$ref"), anyOf: [{ $ref }] };
+  return $ref === undefined || Object.keys(beside).length === 0
+    ? schema
+    : { ...without(schema, "$ref"), anyOf: [{ $ref }] };
 };
 
 /** `allOf` becomes one schema: properties and required names united; of other keywords the first wins, the rest is said. */
 export const mergeAllOf: Rewrite = (schema, context) => {
   if (asList(schema["allOf"]).length === 0) return schema;
-  const parts = asList(schema["allOf"]).map((part) => mergeAllOf(inlineReference(asMap(part), context) ?? {}, context) ?? {});
+  const parts = asList(schema["allOf"]).map(
+    (part) => mergeAllOf(inlineReference(asMap(part), context) ?? {}, context) ?? {},
+  );
   context.note("allOf", "rewritten", "merged into one schema");
-  return parts.reduce<Draft>((merged, part) => {
-    const clash = Object.keys(part).find((keyword) => !UNITED.has(keyword) && keyword in merged && shortJson(merged[keyword]) !== shortJson(part[keyword]));
-    if (clash !== undefined) context.note("allOf", "described", `and also ${clash}: ${shortJson(part[clash], 200)}`);
-    const properties = { ...asMap(merged["properties"]), ...without(asMap(part["properties"]), ...Object.keys(asMap(merged["properties"]))) };
-    const required = [...new Set([...asList(merged["required"]), ...asList(part["required"])])];
-    return {
-      ...part,
-      ...merged,
-      ...joinedDescription(merged["description"], part["description"]),
-      ...(Object.keys(properties).length > 0 && { properties }),
-      ...(required.length > 0 && { required }),
-    };
-  }, without(schema, "allOf"));
+  return parts.reduce<Draft>(
+    (merged, part) => {
+      const clash = Object.keys(part).find(
+        (keyword) =>
+          !UNITED.has(keyword) &&
+          keyword in merged &&
+          shortJson(merged[keyword]) !== shortJson(part[keyword]),
+      );
+      if (clash !== undefined)
+        context.note("allOf", "described", `and also ${clash}: ${shortJson(part[clash], 200)}`);
+      const properties = {
+        ...asMap(merged["properties"]),
+        ...without(asMap(part["properties"]), ...Object.keys(asMap(merged["properties"]))),
+      };
+      const required = [...new Set([...asList(merged["required"]), ...asList(part["required"])])];
+      return {
+        ...part,
+        ...merged,
+        ...joinedDescription(merged["description"], part["description"]),
+        ...(Object.keys(properties).length > 0 && { properties }),
+        ...(required.length > 0 && { required }),
+      };
+    },
+    without(schema, "allOf"),
+  );
 };
 
 const UNITED: ReadonlySet<string> = new Set(["properties", "required", "description", "title"]);
@@ -111,7 +127,11 @@ export const inclusiveBounds: Rewrite = (schema, context) =>
     if (typeof bound !== "number") return current;
     const whole = current["type"] === "integer";
     const next = whole ? up * (Math.floor(up * bound) + 1) : bound;
-    context.note(exclusive, whole ? "rewritten" : "described", whole ? `as ${inclusive} ${next}` : `${exclusive}: ${bound}`);
+    context.note(
+      exclusive,
+      whole ? "rewritten" : "described",
+      whole ? `as ${inclusive} ${next}` : `${exclusive}: ${bound}`,
+    );
     const own = current[inclusive];
     const tighter = typeof own === "number" && up * own > up * next ? own : next;
     return replace(without(current, inclusive), exclusive, [inclusive, tighter]);
@@ -123,7 +143,8 @@ export const stringEnum: Rewrite = (schema, context) => {
   const present = values.filter((value) => value !== null);
   if (values.length === 0) return schema;
   if (present.length === 0) return { ...without(schema, "enum"), type: "null" };
-  const type = present.length < values.length || typesOf(schema).includes("null") ? ["string", "null"] : "string";
+  const type =
+    present.length < values.length || typesOf(schema).includes("null") ? ["string", "null"] : "string";
   if (present.every((value) => typeof value === "string")) return { ...schema, type, enum: present };
   context.note("enum", "rewritten", "values as strings");
   const texts = present.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
@@ -146,17 +167,32 @@ export const nullableTypes: Rewrite = (schema, context) => {
   const alternatives = branches.filter((branch) => asMap(branch)["type"] !== "null");
   const named = types.filter((type) => type !== "null");
   const isNullable = named.length < types.length || alternatives.length < branches.length;
-  if (isNullable || named.length > 1) context.note("type", "rewritten", named.length > 1 ? "as alternatives" : "as nullable");
+  if (isNullable || named.length > 1)
+    context.note("type", "rewritten", named.length > 1 ? "as alternatives" : "as nullable");
   const nullable = isNullable ? { nullable: true } : {};
-  if (branches.length > 0) return aloneInUnion({ ...without(schema, "anyOf", "type"), ...nullable }, alternatives);
-  if (named.length <= 1) return { ...schema, ...(types.length > 0 && { type: named[0] ?? "string" }), ...nullable };
-  const typed = named.map((type) => ({ type, ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEYWORDS_BY_TYPE[String(type)]?.includes(keyword))) }));
-  return aloneInUnion({ ...without(schema, "type", ...Object.values(KEYWORDS_BY_TYPE).flat()), ...nullable }, typed);
+  if (branches.length > 0)
+    return aloneInUnion({ ...without(schema, "anyOf", "type"), ...nullable }, alternatives);
+  if (named.length <= 1)
+    return { ...schema, ...(types.length > 0 && { type: named[0] ?? "string" }), ...nullable };
+  const typed = named.map((type) => ({
+    type,
+    ...Object.fromEntries(
+      Object.entries(schema).filter(([keyword]) => KEYWORDS_BY_TYPE[String(type)]?.includes(keyword)),
+    ),
+  }));
+  return aloneInUnion(
+    { ...without(schema, "type", ...Object.values(KEYWORDS_BY_TYPE).flat()), ...nullable },
+    typed,
+  );
 };
 
 /** `anyOf` has to be the only keyword of its schema: what stands beside it moves into each alternative. */
 function aloneInUnion(beside: Draft, alternatives: readonly unknown[]): Draft {
-  const merged = alternatives.map((branch) => ({ ...beside, ...asMap(branch), ...joinedDescription(beside["description"], asMap(branch)["description"]) }));
+  const merged = alternatives.map((branch) => ({
+    ...beside,
+    ...asMap(branch),
+    ...joinedDescription(beside["description"], asMap(branch)["description"]),
+  }));
   return merged.length === 1 ? (merged[0] ?? {}) : { anyOf: merged };
 }
 
@@ -167,7 +203,10 @@ export const tupleToList: Rewrite = (schema, context) => {
   context.note("prefixItems", "described", `items in this order: ${shortJson(parts, 300)}`);
   const all = isPlainObject(schema["items"]) ? [...parts, schema["items"]] : parts;
   const different = [...new Map(all.map((part) => [JSON.stringify(part), part])).values()];
-  return { ...without(schema, "prefixItems"), items: different.length === 1 ? different[0] : { anyOf: different } };
+  return {
+    ...without(schema, "prefixItems"),
+    items: different.length === 1 ? different[0] : { anyOf: different },
+  };
 };
 
 /** An array has to say what its items are. */
@@ -182,7 +221,11 @@ export const declaredItems: Rewrite = (schema, context) => {
 export const typedValues: Rewrite = (schema) => {
   const values = "const" in schema ? [schema["const"]] : asList(schema["enum"]);
   if (schema["type"] !== undefined || values.length === 0) return schema;
-  const types = [...new Set(values.map((value) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)))];
+  const types = [
+    ...new Set(
+      values.map((value) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)),
+    ),
+  ];
   return { type: types.length === 1 ? types[0] : types, ...schema };
 };
 
@@ -197,33 +240,60 @@ export const typedAnything: Rewrite = (schema, context) => {
 /** Strict mode: a known type everywhere, every object closed, every property required; optional ones may be null. */
 export const closed: Rewrite = (schema, context) => {
   const types = typesOf(schema);
-  if (types.length === 0 && schema["anyOf"] === undefined && schema["$ref"] === undefined) context.note("type", "dropped", "a value of any type cannot be strict");
-  if (types.includes("array") && !isPlainObject(schema["items"])) context.note("items", "dropped", "a list of anything cannot be strict");
+  if (types.length === 0 && schema["anyOf"] === undefined && schema["$ref"] === undefined)
+    context.note("type", "dropped", "a value of any type cannot be strict");
+  if (types.includes("array") && !isPlainObject(schema["items"]))
+    context.note("items", "dropped", "a list of anything cannot be strict");
   if (!types.includes("object")) return schema;
   const { properties, additionalProperties: rest } = schema;
-  if (rest === undefined ? properties === undefined : rest !== false) context.note("additionalProperties", "dropped", "an open object cannot be strict");
+  if (rest === undefined ? properties === undefined : rest !== false)
+    context.note("additionalProperties", "dropped", "an open object cannot be strict");
   const required = asList(schema["required"]);
   const names = Object.keys(asMap(properties));
   const optional = names.filter((name) => !required.includes(name));
-  if (optional.length > 0) context.note("required", "rewritten", `optional, so required and nullable: ${optional.join(", ")}`);
-  const entries = Object.entries(asMap(properties)).map(([name, property]) => [name, optional.includes(name) ? orNull(property, context.root) : property]);
+  if (optional.length > 0)
+    context.note("required", "rewritten", `optional, so required and nullable: ${optional.join(", ")}`);
+  const entries = Object.entries(asMap(properties)).map(([name, property]) => [
+    name,
+    optional.includes(name) ? orNull(property, context.root) : property,
+  ]);
   return { ...schema, properties: Object.fromEntries(entries), required: names, additionalProperties: false };
 };
 
 function orNull(schema: unknown, root: unknown): unknown {
   if (!isPlainObject(schema) || !refusesNull(schema, root)) return schema;
   const { title, description, anyOf, type, ...core } = schema;
-  if (type !== undefined && !("enum" in core || "const" in core)) return { ...schema, type: [...typesOf(schema), "null"] };
-  const alternatives = Array.isArray(anyOf) ? [...anyOf, { type: "null" }] : [without(schema, "title", "description"), { type: "null" }];
-  return { ...(title !== undefined && { title }), ...(description !== undefined && { description }), ...(Array.isArray(anyOf) && core), anyOf: alternatives };
+  if (type !== undefined && !("enum" in core || "const" in core))
+    return { ...schema, type: [...typesOf(schema), "null"] };
+  const alternatives = Array.isArray(anyOf)
+    ? [...anyOf, { type: "null" }]
+    : [without(schema, "title", "description"), { type: "null" }];
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(Array.isArray(anyOf) && core),
+    anyOf: alternatives,
+  };
 }
 
 /** Draft-07 spells tuples, definitions, anchors and dependencies differently, and ignores what stands beside a `$ref`. */
 export function draft07Spelling(schema: Draft): Draft {
-  const { $ref: reference, $anchor: anchor, $defs, definitions, prefixItems, items, dependentRequired, dependentSchemas, ...rest } = schema;
+  const {
+    $ref: reference,
+    $anchor: anchor,
+    $defs,
+    definitions,
+    prefixItems,
+    items,
+    dependentRequired,
+    dependentSchemas,
+    ...rest
+  } = schema;
   const defined = { ...asMap(definitions), ...asMap($defs) };
   const dependencies = { ...asMap(dependentRequired), ...asMap(dependentSchemas) };
-  const link = { $ref: String(reference).replaceAll("/$defs/", "/definitions/").replaceAll("/prefixItems/", "/items/") };
+  const link = {
+    $ref: String(reference).replaceAll("/$defs/", "/definitions/").replaceAll("/prefixItems/", "/items/"),
+  };
   const alone = Object.keys(rest).length + Object.keys(defined).length === 0;
   const tuple = prefixItems === undefined ? { items } : { items: prefixItems, additionalItems: items };
   return {

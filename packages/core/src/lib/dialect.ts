@@ -5,7 +5,13 @@ import { type Draft, joinedDescription, type LossAction, type RewriteContext } f
 import { DIALECT_RULES, type DialectRules, type SchemaDialect } from "./dialect-rules.ts";
 import { copyJson, deepFreeze, isPlainObject, type Json, type JsonObject } from "./json.ts";
 import { MAX_SCHEMA_JSON_DEPTH } from "./schema-lint.ts";
-import { mapSubschemas, resolveLocalReference, type Subschema, subschemaPath, subschemas } from "./schema-walk.ts";
+import {
+  mapSubschemas,
+  resolveLocalReference,
+  type Subschema,
+  subschemaPath,
+  subschemas,
+} from "./schema-walk.ts";
 import type { JsonSchemaObject } from "./schema.ts";
 import { shortJson } from "./short-json.ts";
 
@@ -53,7 +59,9 @@ export function compileSchema(schema: JsonSchemaObject, dialect: SchemaDialect):
 }
 
 const ANNOTATIONS: ReadonlySet<string> = new Set(
-  "title default examples deprecated readOnly writeOnly $comment $vocabulary contentEncoding contentMediaType contentSchema".split(" "),
+  "title default examples deprecated readOnly writeOnly $comment $vocabulary contentEncoding contentMediaType contentSchema".split(
+    " ",
+  ),
 );
 
 function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSchema {
@@ -61,7 +69,13 @@ function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSche
   const refused = rules.refusedAtRoot?.find((keyword) => keyword in schema);
   const root = refused === undefined ? schema : wrap(schema, rules);
   const state: CompileState = { rules, root, losses: [], nodes: 0 };
-  if (refused !== undefined) state.losses.push({ path: "", keyword: refused, action: "rewritten", note: `moved under "${WRAPPER_PROPERTY}"` });
+  if (refused !== undefined)
+    state.losses.push({
+      path: "",
+      keyword: refused,
+      action: "rewritten",
+      note: `moved under "${WRAPPER_PROPERTY}"`,
+    });
   const node = hasNoArguments(schema) ? noArguments(rules) : compileNode(root, { path: "", open: [] }, state);
   const sent = node === undefined ? null : copyJson(node, MAX_SCHEMA_JSON_DEPTH).copy;
   const lost = [...state.losses.filter(isLossy), ...tooLarge(sent, rules)];
@@ -86,11 +100,21 @@ function isLossy({ action, keyword }: Loss): boolean {
 }
 
 function noArguments(rules: DialectRules): Draft | undefined {
-  return rules.omitsEmptyObjects === true ? undefined : { type: "object", properties: {}, additionalProperties: false };
+  return rules.omitsEmptyObjects === true
+    ? undefined
+    : { type: "object", properties: {}, additionalProperties: false };
 }
 
-function hasNoArguments({ properties = {}, additionalProperties = false, ...rest }: JsonSchemaObject): boolean {
-  const silent = Object.keys(rest).every((keyword) => ["type", "title", "description", "required", "$schema", "$id"].includes(keyword) || keyword.startsWith("x-"));
+function hasNoArguments({
+  properties = {},
+  additionalProperties = false,
+  ...rest
+}: JsonSchemaObject): boolean {
+  const silent = Object.keys(rest).every(
+    (keyword) =>
+      ["type", "title", "description", "required", "$schema", "$id"].includes(keyword) ||
+      keyword.startsWith("x-"),
+  );
   return Object.keys(properties).length === 0 && additionalProperties === false && silent;
 }
 
@@ -100,10 +124,18 @@ function wrap(schema: JsonSchemaObject, rules: DialectRules): Draft {
     if (!isPlainObject(node)) return node;
     const { $ref } = node;
     const isPointer = typeof $ref === "string" && /^#(\/|$)/.test($ref);
-    return mapSubschemas(isPointer ? { ...node, $ref: `#/properties/${WRAPPER_PROPERTY}${$ref.slice(1)}` } : node, (at) => shift(at.schema));
+    return mapSubschemas(
+      isPointer ? { ...node, $ref: `#/properties/${WRAPPER_PROPERTY}${$ref.slice(1)}` } : node,
+      (at) => shift(at.schema),
+    );
   };
   const closed = takes(rules, "additionalProperties") ? { additionalProperties: false } : {};
-  return { type: "object", properties: { [WRAPPER_PROPERTY]: shift(schema) }, required: [WRAPPER_PROPERTY], ...closed };
+  return {
+    type: "object",
+    properties: { [WRAPPER_PROPERTY]: shift(schema) },
+    required: [WRAPPER_PROPERTY],
+    ...closed,
+  };
 }
 
 function takes(rules: DialectRules, keyword: string): boolean {
@@ -141,11 +173,17 @@ function compileNode(schema: unknown, place: NodePlace, state: CompileState): Dr
     state.losses.push({ path: place.path, keyword, action, note: text });
     if (action === "described") sentences.push(text);
   };
-  const context: RewriteContext = { root: state.root, note, open: (reference) => openReference(reference, { open, note, state }) };
+  const context: RewriteContext = {
+    root: state.root,
+    note,
+    open: (reference) => openReference(reference, { open, note, state }),
+  };
   const rewritten = rewrite(isPlainObject(schema) ? schema : {}, context, state.rules); // true is said as {}
   if (rewritten === undefined) return undefined;
   const kept = filterKeywords(rewritten, context, state.rules);
-  const below = mapSubschemas(kept, (at) => compileSubschema(at, { path: subschemaPath(place.path, at), open }, state));
+  const below = mapSubschemas(kept, (at) =>
+    compileSubschema(at, { path: subschemaPath(place.path, at), open }, state),
+  );
   const whole = finish(below, { rewritten, context, rules: state.rules });
   if (whole === undefined) return undefined;
   const described = describe(whole, sentences, state.rules);
@@ -154,24 +192,40 @@ function compileNode(schema: unknown, place: NodePlace, state: CompileState): Dr
 
 function describe(schema: Draft, sentences: readonly string[], rules: DialectRules): Draft {
   const { anyOf } = schema;
-  if (rules.unionsStandAlone !== true || !Array.isArray(anyOf)) return { ...schema, ...joinedDescription(schema["description"], ...sentences) };
-  return { anyOf: anyOf.map((branch) => ({ ...branch, ...joinedDescription(branch["description"], ...sentences) })) };
+  if (rules.unionsStandAlone !== true || !Array.isArray(anyOf))
+    return { ...schema, ...joinedDescription(schema["description"], ...sentences) };
+  return {
+    anyOf: anyOf.map((branch) => ({ ...branch, ...joinedDescription(branch["description"], ...sentences) })),
+  };
 }
 
 function neverPresent(place: NodePlace, state: CompileState): undefined {
-  state.losses.push({ path: place.path, keyword: "false", action: "dropped", note: "may never be present, so it is left out" });
+  state.losses.push({
+    path: place.path,
+    keyword: "false",
+    action: "dropped",
+    note: "may never be present, so it is left out",
+  });
   return undefined;
 }
 
 function compileSubschema(at: Subschema, place: NodePlace, state: CompileState): unknown {
-  if (typeof at.schema === "boolean" && (state.rules.noBooleanSchemas !== true || at.keyword.endsWith("Properties"))) return at.schema;
+  if (
+    typeof at.schema === "boolean" &&
+    (state.rules.noBooleanSchemas !== true || at.keyword.endsWith("Properties"))
+  )
+    return at.schema;
   const compiled = compileNode(at.schema, place, state);
   // A list has to say what it holds, even if the object inside cannot be said.
-  if (compiled === undefined && at.keyword === "items" && at.schema !== false) return { type: "string", description: "A JSON object, as text." };
+  if (compiled === undefined && at.keyword === "items" && at.schema !== false)
+    return { type: "string", description: "A JSON object, as text." };
   return compiled;
 }
 
-function openReference(reference: string, at: { readonly open: string[]; readonly note: RewriteContext["note"]; readonly state: CompileState }): Draft | undefined {
+function openReference(
+  reference: string,
+  at: { readonly open: string[]; readonly note: RewriteContext["note"]; readonly state: CompileState },
+): Draft | undefined {
   const target = resolveLocalReference(at.state.root, reference);
   const depth = at.open.filter((name) => name === reference).length;
   if (depth >= MAX_REFERENCE_DEPTH || at.state.nodes > MAX_NODES) {
@@ -203,10 +257,15 @@ function filterKeywords(schema: Draft, context: RewriteContext, rules: DialectRu
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === "$schema" || keyword === "$id" || keyword.startsWith("x-")) continue;
     const foreign = keyword === "format" && rules.formats !== undefined && !rules.formats.has(String(value));
-    if (takes(rules, keyword) && !foreign) kept[keyword] = keyword === "enum" && Array.isArray(value) ? distinct(value) : value;
+    if (takes(rules, keyword) && !foreign)
+      kept[keyword] = keyword === "enum" && Array.isArray(value) ? distinct(value) : value;
     else {
       const action = ANNOTATIONS.has(keyword) || keyword === "additionalProperties" ? "dropped" : "described";
-      context.note(keyword, action, `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`);
+      context.note(
+        keyword,
+        action,
+        `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`,
+      );
     }
   }
   return kept;
@@ -228,7 +287,9 @@ function finish(schema: Draft, { rewritten, context, rules }: Finishing): Draft 
   const properties = isPlainObject(schema["properties"]) ? schema["properties"] : {};
   const asked = isPlainObject(rewritten["properties"]) ? rewritten["properties"] : {};
   const { required, anyOf, ...rest } = schema;
-  const gone = (name: unknown): boolean => !Object.hasOwn(properties, String(name)) && (Object.hasOwn(asked, String(name)) || rules.omitsEmptyObjects === true);
+  const gone = (name: unknown): boolean =>
+    !Object.hasOwn(properties, String(name)) &&
+    (Object.hasOwn(asked, String(name)) || rules.omitsEmptyObjects === true);
   const names = Array.isArray(required) ? required : [];
   const left = names.filter((name) => !gone(name));
   for (const name of names.filter(gone)) context.note("required", "dropped", `"${String(name)}" is not sent`);
@@ -237,10 +298,13 @@ function finish(schema: Draft, { rewritten, context, rules }: Finishing): Draft 
       context.note("properties", "dropped", "an object without properties cannot be sent");
       return undefined;
     }
-    if (Array.isArray(anyOf) && anyOf.length < 2) return anyOf.length === 0 ? undefined : { ...rest, ...anyOf[0] };
+    if (Array.isArray(anyOf) && anyOf.length < 2)
+      return anyOf.length === 0 ? undefined : { ...rest, ...anyOf[0] };
   }
   if (left.length === names.length) return schema;
-  return left.length === 0 ? { ...rest, ...(anyOf !== undefined && { anyOf }) } : { ...schema, required: left };
+  return left.length === 0
+    ? { ...rest, ...(anyOf !== undefined && { anyOf }) }
+    : { ...schema, required: left };
 }
 
 /** Why a schema is over the dialect's size limits. */
@@ -261,5 +325,10 @@ function tooLarge(schema: Json, { limits }: DialectRules): readonly Loss[] {
   measure(schema, 0);
   return (["depth", "properties", "enumValues", "characters"] as const)
     .filter((key) => size[key] > limits[key])
-    .map((key) => ({ path: "", keyword: key, action: "dropped", note: `${size[key]} ${key}, at most ${limits[key]} are taken` }));
+    .map((key) => ({
+      path: "",
+      keyword: key,
+      action: "dropped",
+      note: `${size[key]} ${key}, at most ${limits[key]} are taken`,
+    }));
 }

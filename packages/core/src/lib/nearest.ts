@@ -40,7 +40,8 @@ function editDistance(one: string, two: string): number {
     const current = [row];
     for (let column = 1; column <= two.length; column += 1) {
       const same = one[row - 1] === two[column - 1];
-      const swapped = row > 1 && column > 1 && one[row - 1] === two[column - 2] && one[row - 2] === two[column - 1];
+      const swapped =
+        row > 1 && column > 1 && one[row - 1] === two[column - 2] && one[row - 2] === two[column - 1];
       current[column] = Math.min(
         (last[column] ?? 0) + 1,
         (current[column - 1] ?? 0) + 1,

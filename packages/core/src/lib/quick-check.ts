@@ -1,11 +1,11 @@
 /** A small checker for schemas that are still cold, so that a few valid calls never load ajv. */
 
-import type { Json } from "./json.ts";
+import { isPlainObject, type Json } from "./json.ts";
 import type { JsonSchema, JsonSchemaObject } from "./schema.ts";
 
 /**
- * `"valid"` only when ajv would say so too and would change nothing (no default to fill in); `"unsure"` for everything
- * else: an invalid value, or a keyword that is not implemented here exactly as ajv does. Never throws, changes nothing.
+ * `"valid"` only when ajv would say so too and would change nothing (no default to fill in); `"unsure"` for all else:
+ * an invalid value, or a keyword that is not done here exactly as ajv does it. Never throws, changes nothing.
  */
 export function quickCheck(schema: JsonSchema, value: Json): "valid" | "unsure" {
   return fits(schema, value) ? "valid" : "unsure";
@@ -22,38 +22,52 @@ function fits(schema: JsonSchema, value: Json): boolean {
 
 type Check = (schema: JsonSchemaObject, value: Json) => boolean;
 
-const annotation: Check = () => true;
+const ANNOTATIONS =
+  "title description default examples $comment $schema $defs definitions deprecated readOnly writeOnly";
 
 // A keyword that is missing here makes the answer "unsure", which is always right, only slower.
 const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...["title", "description", "default", "examples", "$comment", "$schema", "$defs", "definitions", "deprecated"].map(
-    (keyword) => [keyword, annotation] as const,
-  ),
-  ["readOnly", annotation],
-  ["writeOnly", annotation],
-  ["type", ({ type = [] }, value) => (typeof type === "string" ? isType(type, value) : type.some((name) => isType(name, value)))],
+  ...ANNOTATIONS.split(" ").map((keyword): [string, Check] => [keyword, () => true]),
+  [
+    "type",
+    ({ type = [] }, value) =>
+      typeof type === "string" ? isType(type, value) : type.some((name) => isType(name, value)),
+  ],
   ["enum", (schema, value) => isPrimitive(value) && schema.enum?.includes(value) === true],
   ["const", (schema, value) => isPrimitive(value) && schema.const === value],
-  ["properties", (schema, value) => !isObject(value) || propertiesFit(schema.properties ?? {}, value)],
-  ["required", (schema, value) => !isObject(value) || (schema.required ?? []).every((name) => Object.hasOwn(value, name))],
+  ["properties", ({ properties = {} }, value) => !isObject(value) || propertiesFit(properties, value)],
+  [
+    "required",
+    ({ required = [] }, value) => !isObject(value) || required.every((name) => Object.hasOwn(value, name)),
+  ],
   ["additionalProperties", (schema, value) => !isObject(value) || restFits(schema, value)],
-  // With prefixItems beside it `items` means the rest; prefixItems is not known here, so that is "unsure" anyway.
-  ["items", ({ items = true }, value) => !Array.isArray(value) || value.every((item: Json) => fits(items, item))],
+  // With prefixItems beside it `items` means the rest; but prefixItems is not known here, so that is "unsure".
+  [
+    "items",
+    ({ items = true }, value) => !Array.isArray(value) || value.every((item: Json) => fits(items, item)),
+  ],
   ["anyOf", ({ anyOf = [] }, value) => anyOf.some((branch) => fits(branch, value))],
   ["minLength", ({ minLength = 0 }, value) => typeof value !== "string" || codePoints(value) >= minLength],
-  ["maxLength", ({ maxLength = Infinity }, value) => typeof value !== "string" || codePoints(value) <= maxLength],
-  ["minimum", ({ minimum = -Infinity }, value) => typeof value !== "number" || value >= minimum],
-  ["maximum", ({ maximum = Infinity }, value) => typeof value !== "number" || value <= maximum],
-  ["exclusiveMinimum", ({ exclusiveMinimum = -Infinity }, value) => typeof value !== "number" || value > exclusiveMinimum],
-  ["exclusiveMaximum", ({ exclusiveMaximum = Infinity }, value) => typeof value !== "number" || value < exclusiveMaximum],
+  [
+    "maxLength",
+    ({ maxLength = Infinity }, value) => typeof value !== "string" || codePoints(value) <= maxLength,
+  ],
+  ["minimum", ({ minimum = 0 }, value) => typeof value !== "number" || value >= minimum],
+  ["maximum", ({ maximum = 0 }, value) => typeof value !== "number" || value <= maximum],
+  [
+    "exclusiveMinimum",
+    ({ exclusiveMinimum = 0 }, value) => typeof value !== "number" || value > exclusiveMinimum,
+  ],
+  [
+    "exclusiveMaximum",
+    ({ exclusiveMaximum = 0 }, value) => typeof value !== "number" || value < exclusiveMaximum,
+  ],
   ["minItems", ({ minItems = 0 }, value) => !Array.isArray(value) || value.length >= minItems],
-  ["maxItems", ({ maxItems = Infinity }, value) => !Array.isArray(value) || value.length <= maxItems],
+  ["maxItems", ({ maxItems = 0 }, value) => !Array.isArray(value) || value.length <= maxItems],
 ]);
 
-type JsonRecord = { readonly [key: string]: Json };
-
-function isObject(value: Json): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function isObject(value: Json): value is { readonly [key: string]: Json } {
+  return isPlainObject(value);
 }
 
 function isPrimitive(value: Json): boolean {
@@ -62,28 +76,30 @@ function isPrimitive(value: Json): boolean {
 
 function isType(name: string, value: Json): boolean {
   if (name === "integer") return Number.isInteger(value);
-  if (name === "number") return Number.isFinite(value);
   if (name === "null") return value === null;
   if (name === "array") return Array.isArray(value);
-  if (name === "object") return isObject(value);
-  return typeof value === name && (name === "string" || name === "boolean");
+  return name === "object" ? isObject(value) : typeof value === name;
 }
 
-function propertiesFit(properties: Readonly<Record<string, JsonSchema>>, value: JsonRecord): boolean {
-  for (const name of Object.keys(properties)) {
-    const schema = properties[name];
-    if (schema === undefined) return false;
+function propertiesFit(
+  properties: Readonly<Record<string, JsonSchema>>,
+  value: { readonly [key: string]: Json },
+): boolean {
+  return Object.entries(properties).every(([name, schema]) => {
     const item = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (item === undefined) {
-      if (typeof schema === "object" && schema.default !== undefined) return false; // ajv would fill it in
-    } else if (!fits(schema, item)) return false;
-  }
-  return true;
+    // ajv would fill in the default of a missing property
+    return item === undefined
+      ? typeof schema !== "object" || schema.default === undefined
+      : fits(schema, item);
+  });
 }
 
-function restFits({ properties = {}, additionalProperties = true }: JsonSchemaObject, value: JsonRecord): boolean {
+function restFits(schema: JsonSchemaObject, value: { readonly [key: string]: Json }): boolean {
+  const { properties = {}, additionalProperties = true } = schema;
   if (additionalProperties === true) return true;
-  return Object.entries(value).every(([name, item]) => Object.hasOwn(properties, name) || fits(additionalProperties, item));
+  return Object.entries(value).every(
+    ([name, item]) => Object.hasOwn(properties, name) || fits(additionalProperties, item),
+  );
 }
 
 /** JSON Schema counts characters, not UTF-16 code units. */

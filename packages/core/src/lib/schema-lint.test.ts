@@ -5,10 +5,15 @@ import { lintSchema } from "./schema-lint.ts";
 import type { JsonSchemaObject } from "./schema.ts";
 import { validatorFor } from "./validate.ts";
 
-const scale = Number(process.env["OPENFUNCTIONS_TEST_SCALE"] ?? 1);
+const scale = Number(process.env["OPENFUNCTIONS_TEST_SCALE"] ?? 0.1);
 
-function problemsOf(properties: Record<string, unknown>, more: Record<string, unknown> = {}): readonly string[] {
-  return lintSchema({ type: "object", properties, ...more }, { root: true }).map(({ path, problem }) => `${path}: ${problem}`);
+function problemsOf(
+  properties: Record<string, unknown>,
+  more: Record<string, unknown> = {},
+): readonly string[] {
+  return lintSchema({ type: "object", properties, ...more }, { root: true }).map(
+    ({ path, problem }) => `${path}: ${problem}`,
+  );
 }
 
 describe("the root of a tool's schema", () => {
@@ -23,7 +28,8 @@ describe("the root of a tool's schema", () => {
     expect(lintSchema({ type: "object", properties: {} }, { root: true })).toEqual([]);
   });
   it("is not true, a string, null or a Map", () => {
-    for (const value of [true, "x", null, new Map(), [], 5n]) expect(lintSchema(value, { root: true })).toHaveLength(1);
+    for (const value of [true, "x", null, new Map(), [], 5n])
+      expect(lintSchema(value, { root: true })).toHaveLength(1);
   });
   it("is free where the schema is not a tool's input", () => {
     expect(lintSchema({ type: "array", items: { type: "string" } })).toEqual([]);
@@ -37,10 +43,10 @@ describe("keywords", () => {
       'properties.a.minLenght: is not a keyword of JSON Schema 2020-12 that tools can use; did you mean "minLength"?',
     ]);
   });
-  it("x- keywords pass, and words of other dialects get advice", () => {
+  it("x- keywords pass, words of other dialects do not", () => {
     expect(problemsOf({ a: { type: "string", "x-widget": { anything: 1 } } })).toEqual([]);
-    expect(problemsOf({ a: { type: "string", nullable: true } })[0]).toContain('["string", "null"]');
-    expect(problemsOf({ a: { $dynamicRef: "#" } })[0]).toContain("use $ref");
+    expect(problemsOf({ a: { type: "string", nullable: true } })[0]).toContain("is not a keyword");
+    expect(problemsOf({ a: { $dynamicRef: "#" } })[0]).toContain("that tools can use");
     expect(problemsOf({ a: { constructor: 1 } })[0]).toContain("is not a keyword");
   });
   it.each([
@@ -87,7 +93,9 @@ describe("keywords", () => {
 
 describe("required", () => {
   it("names only declared properties", () => {
-    expect(problemsOf({ color: {} }, { required: ["colour"] })).toEqual(['required: names "colour", which is not in properties; did you mean "color"?']);
+    expect(problemsOf({ color: {} }, { required: ["colour"] })).toEqual([
+      'required: names "colour", which is not in properties; did you mean "color"?',
+    ]);
   });
   it("may name others where additionalProperties or patternProperties lets them in", () => {
     expect(problemsOf({}, { required: ["a"], additionalProperties: true })).toEqual([]);
@@ -98,13 +106,20 @@ describe("required", () => {
     expect(problemsOf({ a: {}, b: {} }, { anyOf: [{ required: ["a"] }, { required: ["b"] }] })).toEqual([]);
     expect(problemsOf({ a: {} }, { anyOf: [{ required: ["z"] }] })).toHaveLength(1);
     expect(problemsOf({}, { required: ["a"], allOf: [{ properties: { a: {} } }] })).toEqual([]);
-    expect(problemsOf({}, { required: ["a"], $ref: "#/$defs/x", $defs: { x: { properties: { a: {} } } } })).toEqual([]);
+    expect(
+      problemsOf({}, { required: ["a"], $ref: "#/$defs/x", $defs: { x: { properties: { a: {} } } } }),
+    ).toEqual([]);
   });
 });
 
 describe("references", () => {
   it("are local and resolve, as pointer or anchor", () => {
-    expect(problemsOf({ a: { $ref: "#/$defs/a~1b" }, c: { $ref: "#node" } }, { $defs: { "a/b": { type: "string" }, n: { $anchor: "node" } } })).toEqual([]);
+    expect(
+      problemsOf(
+        { a: { $ref: "#/$defs/a~1b" }, c: { $ref: "#node" } },
+        { $defs: { "a/b": { type: "string" }, n: { $anchor: "node" } } },
+      ),
+    ).toEqual([]);
     expect(problemsOf({ a: { $ref: "https://example.com/x.json" } })[0]).toContain("local reference");
     expect(problemsOf({ a: { $ref: "#/$defs/none" } })[0]).toContain("where no schema is");
     expect(problemsOf({ a: { $ref: "#/properties" } })[0]).toContain("where no schema is");
@@ -112,12 +127,15 @@ describe("references", () => {
   it("may be recursive through a property but not for the same value", () => {
     expect(problemsOf({ child: { $ref: "#" } })).toEqual([]);
     expect(problemsOf({}, { allOf: [{ $ref: "#" }] })[0]).toContain("never ends");
-    expect(problemsOf({ a: { $ref: "#/$defs/a" } }, { $defs: { a: { anyOf: [{ $ref: "#/$defs/a" }] } } })[0]).toContain("never ends");
+    expect(
+      problemsOf({ a: { $ref: "#/$defs/a" } }, { $defs: { a: { anyOf: [{ $ref: "#/$defs/a" }] } } })[0],
+    ).toContain("never ends");
   });
 });
 
 describe("depth", () => {
-  const nested = (depth: number): Record<string, unknown> => (depth === 1 ? {} : { items: nested(depth - 1) });
+  const nested = (depth: number): Record<string, unknown> =>
+    depth === 1 ? {} : { items: nested(depth - 1) };
   it("is at most 32, or 64 for a remote schema", () => {
     expect(lintSchema(nested(32))).toEqual([]);
     expect(lintSchema(nested(33))[0]?.problem).toContain("deeper than 32");
@@ -136,17 +154,26 @@ describe("what passes the lint", () => {
     let passed = 0;
     await fastCheck.assert(
       fastCheck.asyncProperty(arbitrarySchema, async (generated) => {
-        const schema: unknown = JSON.parse(JSON.stringify({ type: "object", properties: {}, additionalProperties: true, items: generated, ...(typeof generated === "object" ? generated : {}) }));
+        const schema: unknown = JSON.parse(
+          JSON.stringify({
+            type: "object",
+            properties: {},
+            additionalProperties: true,
+            items: generated,
+            ...(typeof generated === "object" ? generated : {}),
+          }),
+        );
         if (!isSchema(schema) || lintSchema(schema).length > 0) return;
         passed += 1;
         const validator = validatorFor(schema);
         await validator.warm();
-        for (const value of [{}, { a: 1, b: "x" }, [1, "a"], "a", null]) validator.validate(structuredClone(value));
+        for (const value of [{}, { a: 1, b: "x" }, [1, "a"], "a", null])
+          validator.validate(structuredClone(value));
       }),
-      { numRuns: Math.ceil(600 * scale) },
+      { numRuns: Math.ceil(3_000 * scale) },
     );
-    expect(passed).toBeGreaterThan(60 * scale);
-  }, 30_000 * Math.max(1, scale));
+    expect(passed).toBeGreaterThan(300 * scale);
+  }, 120_000);
 });
 
 function isSchema(schema: unknown): schema is JsonSchemaObject {

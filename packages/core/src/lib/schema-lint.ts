@@ -6,6 +6,7 @@ import {
   declaredProperties,
   IN_PLACE_KEYWORDS,
   inPlaceSubschemas,
+  type Keywords,
   resolveLocalReference,
   SUBSCHEMA_HOLDERS,
   subschemaPath,
@@ -18,7 +19,7 @@ export interface SchemaProblem {
   /** Dotted place in the schema, "" for its root: `properties.age`. */
   readonly path: string;
   readonly keyword?: string;
-  /** What is wrong and what would work, to read after the path: `must be a string`. */
+  /** What is wrong and what would work, to read after the path: `must be a string, got 5`. */
   readonly problem: string;
 }
 
@@ -26,259 +27,236 @@ export interface SchemaProblem {
 export interface LintOptions {
   /** The schema is a tool's input: `type: "object"` with `properties`. Default false. */
   readonly root?: boolean;
-  /** The schema came from elsewhere: deeper nesting, and `required` may name what is not declared. Default false. */
+  /** It came from elsewhere: 64 levels instead of 32, and `required` may name what is not declared. Default false. */
   readonly remote?: boolean;
 }
 
-/** The deepest nesting of a schema from elsewhere, in subschemas. */
-export const MAX_REMOTE_SCHEMA_DEPTH = 64;
+const MAX_REMOTE_DEPTH = 64;
 
 /** The deepest nesting of a schema as a JSON value: one subschema is at most two JSON levels below its parent. */
-export const MAX_SCHEMA_JSON_DEPTH: number = 2 * MAX_REMOTE_SCHEMA_DEPTH + MAX_JSON_DEPTH;
+export const MAX_SCHEMA_JSON_DEPTH: number = 2 * MAX_REMOTE_DEPTH + MAX_JSON_DEPTH;
 
-const TYPE_NAMES: readonly unknown[] = ["object", "array", "string", "number", "integer", "boolean", "null"];
+const TYPES: readonly unknown[] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/** What a keyword's value has to be: the test, and how the problem reads when it fails. */
-interface Kind {
-  readonly holds: (value: unknown) => boolean;
-  readonly must: string;
-}
+type Test = (value: unknown) => boolean;
 
-const isNames = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => typeof item === "string") && new Set(value).size === value.length;
+const isText: Test = (value) => typeof value === "string";
+const isNames: Test = (value) =>
+  Array.isArray(value) && value.every(isText) && new Set(value).size === value.length;
+const isType: Test = (value) =>
+  (isNames(value) || isText(value)) && [value].flat().every((name) => TYPES.includes(name));
+const isCount: Test = (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 
-const ANY: Kind = { holds: () => true, must: "" };
-const TEXT: Kind = { holds: (value) => typeof value === "string", must: "must be a string" };
-const FLAG: Kind = { holds: (value) => typeof value === "boolean", must: "must be true or false" };
-const NUMBER: Kind = { holds: (value) => typeof value === "number" && Number.isFinite(value), must: "must be a number" };
-const COUNT: Kind = {
-  holds: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
-  must: "must be a whole number of at least 0",
-};
-const FACTOR: Kind = { holds: (value) => NUMBER.holds(value) && Number(value) > 0, must: "must be a number above 0" };
-const LIST: Kind = { holds: (value) => Array.isArray(value), must: "must be an array" };
-const CHOICES: Kind = { holds: (value) => Array.isArray(value) && value.length > 0, must: "must be a non-empty array" };
-const NAMES: Kind = { holds: isNames, must: "must be an array of unique strings" };
-const MAP: Kind = { holds: isPlainObject, must: "must be an object" };
-const NAMES_MAP: Kind = {
-  holds: (value) => isPlainObject(value) && Object.values(value).every(isNames),
-  must: "must be an object of arrays of unique strings",
-};
-const TYPE: Kind = {
-  holds: (value) => (Array.isArray(value) ? value.length > 0 && isNames(value) : true) && [value].flat().every((name) => TYPE_NAMES.includes(name)),
-  must: `must be one or several of ${TYPE_NAMES.join(", ")}`,
-};
-const PATTERN: Kind = { holds: isPattern, must: "must be a valid regular expression (with the u flag)" };
-const ANCHOR: Kind = {
-  holds: (value) => typeof value === "string" && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(value),
-  must: "must be a name such as node (letters, digits, - . _)",
-};
-const REFERENCE: Kind = {
-  holds: (value) => typeof value === "string" && value.startsWith("#"),
-  must: 'must be a local reference that starts with "#"',
-};
-
-const byKind: readonly (readonly [Kind, string])[] = [
-  [ANY, "const default"],
-  [TEXT, "$schema $id $comment title description format contentEncoding contentMediaType"],
-  [FLAG, "uniqueItems deprecated readOnly writeOnly"],
-  [NUMBER, "minimum maximum exclusiveMinimum exclusiveMaximum"],
-  [FACTOR, "multipleOf"],
-  [COUNT, "minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties"],
-  [LIST, "examples"],
-  [CHOICES, "enum"],
-  [NAMES, "required"],
-  [NAMES_MAP, "dependentRequired"],
-  [MAP, "$vocabulary"],
-  [TYPE, "type"],
-  [PATTERN, "pattern"],
-  [ANCHOR, "$anchor"],
-  [REFERENCE, "$ref"],
+/** What values keywords take: how it reads after "must be", the test, and the keywords. */
+const KINDS: readonly (readonly [string, Test, string])[] = [
+  ["anything", () => true, "const default"],
+  ["a string", isText, "$schema $id $comment title description format contentEncoding contentMediaType"],
+  ["true or false", (value) => typeof value === "boolean", "uniqueItems deprecated readOnly writeOnly"],
+  ["a number", Number.isFinite, "minimum maximum exclusiveMinimum exclusiveMaximum"],
+  ["a number above 0", (value) => typeof value === "number" && value > 0, "multipleOf"],
+  ["a whole number of at least 0", isCount, "minLength maxLength minItems maxItems minContains maxContains"],
+  ["a whole number of at least 0", isCount, "minProperties maxProperties"],
+  ["an array", Array.isArray, "examples"],
+  ["a non-empty array", (value) => Array.isArray(value) && value.length > 0, "enum"],
+  ["an array of unique strings", isNames, "required"],
+  [
+    "an object of arrays of unique strings",
+    (value) => isPlainObject(value) && Object.values(value).every(isNames),
+    "dependentRequired",
+  ],
+  [`one or several of ${TYPES.join(", ")}`, (value) => isType(value) && shortJson(value) !== "[]", "type"],
+  ["a valid regular expression (with the u flag)", isPattern, "pattern"],
+  [
+    "a name of letters, digits, - . and _",
+    (value) => isText(value) && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(String(value)),
+    "$anchor",
+  ],
+  [
+    'a local reference that starts with "#"',
+    (value) => isText(value) && String(value).startsWith("#"),
+    "$ref",
+  ],
 ];
 
-const KIND_BY_HOLDER = { schema: ANY, list: CHOICES, map: MAP };
+const HELD_KINDS = {
+  one: ["a schema", () => true],
+  list: ["a non-empty array of schemas", (value: unknown) => Array.isArray(value) && value.length > 0],
+  map: ["an object of schemas", isPlainObject],
+} as const;
+
+type Kind = readonly [must: string, holds: Test];
 
 const KIND_BY_KEYWORD: ReadonlyMap<string, Kind> = new Map([
-  ...byKind.flatMap(([kind, words]) => words.split(" ").map((word) => [word, kind] as const)),
-  ...[...SUBSCHEMA_HOLDERS].map(([word, holder]) => [word, KIND_BY_HOLDER[holder]] as const),
+  ...KINDS.flatMap(([must, holds, keywords]) =>
+    keywords.split(" ").map((word): [string, Kind] => [word, [must, holds]]),
+  ),
+  ...[...SUBSCHEMA_HOLDERS].map(([word, holder]): [string, Kind] => [word, HELD_KINDS[holder]]),
 ]);
 
-/** Keywords that people expect to work, and what to write instead. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ["$dynamicRef", "use $ref"], // 2020-12 has it, but ajv calls the wrong schema for one without a dynamic anchor
-  ["$dynamicAnchor", "use $anchor"],
-  ["nullable", 'use type: ["string", "null"]'],
-  ["dependencies", "use dependentRequired or dependentSchemas"],
-  ["additionalItems", "use items beside prefixItems"],
-  ["optional", "leave the property out of required"],
-  ["id", "use $id"],
-]);
-
-/** True for a keyword of JSON Schema 2020-12 and for an extension that starts with `x-`. */
+/** True for a keyword of JSON Schema 2020-12 that tools can use, and for an extension that starts with `x-`. */
 export function isSchemaKeyword(word: string): boolean {
   return KIND_BY_KEYWORD.has(word) || word.startsWith("x-");
 }
 
 /** True when the value is of the kind the keyword takes. */
 export function keywordTakes(keyword: string, value: unknown): boolean {
-  return KIND_BY_KEYWORD.get(keyword)?.holds(value) === true;
+  return KIND_BY_KEYWORD.get(keyword)?.[1](value) === true;
 }
 
 interface LintState {
-  readonly root: unknown;
+  readonly root: Keywords;
   readonly remote: boolean;
-  readonly maxDepth: number;
   readonly problems: SchemaProblem[];
-  readonly anchors: Set<string>;
-  readonly references: { readonly path: string; readonly keyword: string; readonly target: string }[];
+  readonly anchors: Set<unknown>;
   readonly visited: Set<unknown>;
 }
 
-/** Where the walk stands. `known` holds the properties declared for the same value further up; absent for a new value. */
+/** Where the walk stands. `known`: the properties declared for the same value further up; absent for a new value. */
 interface Place {
   readonly path: string;
   readonly depth: number;
-  readonly known?: { readonly names: ReadonlySet<string>; readonly allowsRest: boolean };
+  readonly known?: { readonly names: ReadonlySet<string>; readonly allowsRest: boolean } | undefined;
 }
 
 /**
- * Every fault of a schema, in reading order; empty when there is none, and then ajv compiles it. Never throws. Takes
- * JSON Schema 2020-12 with local references; keywords starting with `x-` are ignored.
+ * Every fault of a schema, in reading order; empty when there is none, and then ajv compiles it. Takes JSON Schema
+ * 2020-12 with local references and without dynamic ones; keywords starting with `x-` are ignored. Never throws.
  */
 export function lintSchema(schema: unknown, options: LintOptions = {}): readonly SchemaProblem[] {
-  if (!isPlainObject(schema)) {
-    if (typeof schema === "boolean" && options.root !== true) return [];
+  const { root = false, remote = false } = options;
+  if (typeof schema === "boolean" && !root) return [];
+  if (!isPlainObject(schema))
     return [{ path: "", problem: `must be a JSON Schema object, got ${shortJson(schema)}` }];
-  }
   const { problems: notJson } = copyJson(schema, MAX_SCHEMA_JSON_DEPTH);
   if (notJson.length > 0) return notJson;
-  const remote = options.remote === true;
-  const maxDepth = remote ? MAX_REMOTE_SCHEMA_DEPTH : MAX_JSON_DEPTH;
-  const problems: SchemaProblem[] = options.root === true ? [...rootProblems(schema)] : [];
-  const state: LintState = { root: schema, remote, maxDepth, problems, anchors: new Set(), references: [], visited: new Set() };
+  const problems: SchemaProblem[] = [];
+  const state: LintState = { root: schema, remote, problems, anchors: new Set(), visited: new Set() };
+  if (root) lintRoot(schema, problems);
   lintNode(schema, { path: "", depth: 1 }, state);
-  for (const reference of state.references) lintReference(reference, state);
-  if (problems.length === 0) lintLoops(state);
+  if (problems.length === 0) lintReferences(state);
   return problems;
 }
 
-function rootProblems(schema: Record<string, unknown>): readonly SchemaProblem[] {
-  const hint = 'the root must have type "object" and "properties" (an empty {} is fine)';
-  if (schema["type"] !== "object") return [{ path: "", keyword: "type", problem: `${hint}, got type ${shortJson(schema["type"])}` }];
-  if (!isPlainObject(schema["properties"])) return [{ path: "", keyword: "properties", problem: `${hint}, got no properties` }];
-  return [];
+function lintRoot(schema: Keywords, problems: SchemaProblem[]): void {
+  const { type, properties } = schema;
+  if (type === "object" && isPlainObject(properties)) return;
+  const got = type === "object" ? "no properties" : `type ${shortJson(type)}`;
+  const problem = `the root must have type "object" and "properties" (an empty {} is fine), got ${got}`;
+  problems.push({ path: "", keyword: type === "object" ? "properties" : "type", problem });
 }
 
 function lintNode(schema: unknown, place: Place, state: LintState): void {
   const { path, depth } = place;
+  const maxDepth = state.remote ? MAX_REMOTE_DEPTH : MAX_JSON_DEPTH;
   if (typeof schema === "boolean") return;
   if (!isPlainObject(schema)) {
-    state.problems.push({ path, problem: `must be a schema (an object, true or false), got ${shortJson(schema)}` });
-    return;
-  }
-  if (depth > state.maxDepth) {
-    state.problems.push({ path, problem: `is nested deeper than ${state.maxDepth} levels` });
-    return;
-  }
-  state.visited.add(schema);
-  for (const keyword of Object.keys(schema)) lintKeyword(schema, keyword, { path, depth, state });
-  const known = knownProperties(schema, place, state);
-  lintRequired(schema, { path, ...(known && { known }) }, state);
-  for (const at of subschemas(schema)) {
-    const inPlace = IN_PLACE_KEYWORDS.has(at.keyword) && known !== undefined;
-    lintNode(at.schema, { path: subschemaPath(path, at), depth: depth + 1, ...(inPlace && { known }) }, state);
+    state.problems.push({
+      path,
+      problem: `must be a schema (an object, true or false), got ${shortJson(schema)}`,
+    });
+  } else if (depth > maxDepth) {
+    state.problems.push({ path, problem: `is nested deeper than ${maxDepth} levels` });
+  } else {
+    state.visited.add(schema);
+    for (const keyword of Object.keys(schema)) {
+      const problem = keywordProblem(schema, keyword, { depth, state });
+      if (problem !== undefined) state.problems.push({ path: joinPath(path, keyword), keyword, problem });
+    }
+    const known = knownProperties(schema, place, state);
+    lintRequired(schema, { path, depth, known }, state);
+    for (const at of subschemas(schema)) {
+      const below = IN_PLACE_KEYWORDS.has(at.keyword) ? known : undefined;
+      lintNode(at.schema, { path: subschemaPath(path, at), depth: depth + 1, known: below }, state);
+    }
   }
 }
 
-interface KeywordPlace {
-  readonly path: string;
-  readonly depth: number;
-  readonly state: LintState;
-}
-
-function lintKeyword(schema: Record<string, unknown>, keyword: string, place: KeywordPlace): void {
-  const { path, state } = place;
+function keywordProblem(
+  schema: Keywords,
+  keyword: string,
+  at: { readonly depth: number; readonly state: LintState },
+): string | undefined {
   const value = schema[keyword];
-  const report = (problem: string): void => void state.problems.push({ path: joinPath(path, keyword), keyword, problem });
   const kind = KIND_BY_KEYWORD.get(keyword);
   if (kind === undefined) {
-    if (!keyword.startsWith("x-")) report(`is not a keyword of JSON Schema 2020-12 that tools can use${suggestion(keyword)}`);
-  } else if (!kind.holds(value)) report(`${kind.must}, got ${shortJson(value)}`);
-  else if (keyword === "$id" && place.depth > 1) report("is allowed at the root only");
-  else if (keyword === "patternProperties") lintPatterns(value, path, state);
-  else if (kind === REFERENCE) state.references.push({ path: joinPath(path, keyword), keyword, target: String(value) });
-  else if (kind === ANCHOR) {
-    if (state.anchors.has(String(value))) report(`names ${shortJson(value)} a second time`);
-    state.anchors.add(String(value));
+    const [near] = nearest(keyword, KIND_BY_KEYWORD.keys(), 1);
+    const hint = near === undefined ? 'extensions start with "x-"' : `did you mean "${near}"?`;
+    return keyword.startsWith("x-")
+      ? undefined
+      : `is not a keyword of JSON Schema 2020-12 that tools can use; ${hint}`;
   }
-}
-
-function suggestion(keyword: string): string {
-  const known = ELSEWHERE.get(keyword);
-  if (known !== undefined) return `; ${known}`;
-  const [near] = nearest(keyword, KIND_BY_KEYWORD.keys(), 1);
-  return near === undefined ? '; extensions start with "x-"' : `; did you mean "${near}"?`;
-}
-
-function lintPatterns(patterns: unknown, path: string, state: LintState): void {
-  if (!isPlainObject(patterns)) return;
-  for (const pattern of Object.keys(patterns)) {
-    if (isPattern(pattern)) continue;
-    state.problems.push({ path: joinPath(path, "patternProperties"), keyword: "patternProperties", problem: `${shortJson(pattern)} ${PATTERN.must}` });
-  }
+  const [must, holds] = kind;
+  if (!holds(value)) return `must be ${must}, got ${shortJson(value)}`;
+  if (keyword === "$id" && at.depth > 1) return "is allowed at the root only";
+  if (keyword === "$anchor" && at.state.anchors.has(value)) return `names ${shortJson(value)} a second time`;
+  if (keyword === "$anchor") at.state.anchors.add(value);
+  const bad =
+    keyword === "patternProperties" && isPlainObject(value)
+      ? Object.keys(value).find((name) => !isPattern(name))
+      : undefined;
+  return bad === undefined
+    ? undefined
+    : `${shortJson(bad)} must be a valid regular expression (with the u flag)`;
 }
 
 function isPattern(value: unknown): boolean {
-  if (typeof value !== "string") return false;
   try {
-    return new RegExp(value, "u") instanceof RegExp; // ajv compiles patterns with this flag (ajv option unicodeRegExp)
+    return typeof value === "string" && new RegExp(value, "u") instanceof RegExp; // ajv compiles patterns with this flag
   } catch {
     return false;
   }
 }
 
 /** The properties declared for this value, or undefined where nothing is said about an object's properties. */
-function knownProperties(schema: Record<string, unknown>, place: Place, state: LintState): Place["known"] {
-  if (state.remote) return undefined;
-  if (place.known === undefined && schema["properties"] === undefined && schema["type"] !== "object") return undefined;
+function knownProperties(schema: Keywords, place: Place, state: LintState): Place["known"] {
+  const { known: above } = place;
+  const silent = schema["properties"] === undefined && schema["type"] !== "object";
+  if (state.remote || (above === undefined && silent)) return undefined;
   const here = declaredProperties(schema, state.root);
-  const above = place.known;
-  return { names: new Set([...here.names, ...(above?.names ?? [])]), allowsRest: here.allowsRest || above?.allowsRest === true };
+  if (above === undefined) return here;
+  return { names: new Set([...here.names, ...above.names]), allowsRest: here.allowsRest || above.allowsRest };
 }
 
-function lintRequired(schema: Record<string, unknown>, place: Omit<Place, "depth">, state: LintState): void {
-  const { path, known } = place;
-  const required = schema["required"];
-  if (known === undefined || known.allowsRest || !NAMES.holds(required) || !Array.isArray(required)) return;
-  for (const name of required) {
-    if (known.names.has(name)) continue;
-    const [near] = nearest(name, known.names, 1);
+function lintRequired(schema: Keywords, { path, known }: Place, state: LintState): void {
+  const { required } = schema;
+  if (known === undefined || known.allowsRest || !Array.isArray(required)) return;
+  for (const name of required.filter((item) => !known.names.has(item))) {
+    const [near] = nearest(String(name), known.names, 1);
     const hint = near === undefined ? "declare it" : `did you mean "${near}"?`;
-    state.problems.push({ path: joinPath(path, "required"), keyword: "required", problem: `names "${name}", which is not in properties; ${hint}` });
+    const problem = `names ${shortJson(name)}, which is not in properties; ${hint}`;
+    state.problems.push({ path: joinPath(path, "required"), keyword: "required", problem });
   }
 }
 
-function lintReference(reference: LintState["references"][number], state: LintState): void {
-  const target = resolveLocalReference(state.root, reference.target);
-  if (state.visited.has(target) || typeof target === "boolean") return;
-  const { path, keyword } = reference;
-  state.problems.push({ path, keyword, problem: `points at "${reference.target}", where no schema is` });
-}
-
-/** A schema that refers to itself for the same value would validate for ever. */
-function lintLoops(state: LintState): void {
+/** References have to resolve, and a schema that refers to itself for the same value would validate for ever. */
+function lintReferences({ root, visited, problems }: LintState): void {
   const done = new Set<unknown>();
   const open = new Set<unknown>();
-  const visit = (schema: unknown): boolean => {
+  const loops = (schema: unknown): boolean => {
     if (open.has(schema)) return true;
     if (done.has(schema) || !isPlainObject(schema)) return false;
     open.add(schema);
-    const loops = inPlaceSubschemas(schema, state.root).some(visit);
+    const found = inPlaceSubschemas(schema, root).some(loops);
     open.delete(schema);
     done.add(schema);
-    return loops;
+    return found;
   };
-  if ([...state.visited].some(visit))
-    state.problems.push({ path: "", keyword: "$ref", problem: "refers to itself for the same value, which never ends" });
+  for (const schema of visited) {
+    const reference = isPlainObject(schema) ? schema["$ref"] : undefined;
+    const target = resolveLocalReference(root, reference);
+    if (reference !== undefined && !visited.has(target) && typeof target !== "boolean") {
+      problems.push({
+        path: "",
+        keyword: "$ref",
+        problem: `$ref ${shortJson(reference)} points where no schema is`,
+      });
+    } else if (loops(schema)) {
+      problems.push({
+        path: "",
+        keyword: "$ref",
+        problem: "refers to itself for the same value, which never ends",
+      });
+      return;
+    }
+  }
 }
-

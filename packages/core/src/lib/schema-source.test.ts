@@ -17,16 +17,25 @@ describe("emitJsonSchema", () => {
     expect(Object.isFrozen(emitted.properties)).toBe(true);
   });
   it("refuses a schema that is not plain JSON, naming the place", () => {
-    expect(() => emitJsonSchema({ type: "object", properties: { a: { default: () => 1 } } })).toThrow('"properties.a.default" is a function');
+    expect(() => emitJsonSchema({ type: "object", properties: { a: { default: () => 1 } } })).toThrow(
+      '"properties.a.default" is a function',
+    );
   });
   it("asks a Standard Schema once for its input form", () => {
     const asked: unknown[] = [];
-    const schema = standard({ jsonSchema: { input: (options) => (asked.push(options), { type: "object", properties: { a: { type: "string" } } }) } });
+    const schema = standard({
+      jsonSchema: {
+        input: (options) => (asked.push(options), { type: "object", properties: { a: { type: "string" } } }),
+      },
+    });
     expect(emitJsonSchema(schema)).toEqual({ type: "object", properties: { a: { type: "string" } } });
     expect(asked).toEqual([{ target: "draft-2020-12" }]);
   });
   it("takes a Standard Schema that is a function, as ArkType's are", () => {
-    const schema = Object.assign(() => true, standard({ jsonSchema: { input: () => ({ type: "object", properties: {} }) } }));
+    const schema = Object.assign(
+      () => true,
+      standard({ jsonSchema: { input: () => ({ type: "object", properties: {} }) } }),
+    );
     expect(emitJsonSchema(schema)).toEqual({ type: "object", properties: {} });
   });
   it("refuses a vendor that cannot emit, listing those that can", () => {
@@ -45,7 +54,10 @@ describe("zod", () => {
         count: z.number().int().positive().default(1),
         tags: z.array(z.string()).optional(),
         pair: z.tuple([z.string(), z.number()]),
-        pet: z.discriminatedUnion("kind", [z.object({ kind: z.literal("cat") }), z.object({ kind: z.literal("dog") })]),
+        pet: z.discriminatedUnion("kind", [
+          z.object({ kind: z.literal("cat") }),
+          z.object({ kind: z.literal("dog") }),
+        ]),
         at: z.string().transform(Number),
       })
       .meta({ id: "Root", anything: 1 });

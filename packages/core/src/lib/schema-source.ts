@@ -21,7 +21,9 @@ export function emitJsonSchema(schema: ToolSchema): JsonSchemaObject {
 function emit(schema: StandardSchema): unknown {
   const { vendor, jsonSchema } = schema["~standard"];
   if (typeof jsonSchema?.input !== "function") {
-    throw new InputError(`"${vendor}" cannot emit JSON Schema, which the model needs. Use ${EMITTERS}, or write a JSON Schema.`);
+    throw new InputError(
+      `"${vendor}" cannot emit JSON Schema, which the model needs. Use ${EMITTERS}, or write a JSON Schema.`,
+    );
   }
   try {
     return jsonSchema.input({ target: "draft-2020-12" });
@@ -45,7 +47,9 @@ function frozenSchema(schema: unknown): JsonSchemaObject {
 /** zod writes every key of `.meta()` into the schema; what is no keyword is the author's metadata, not a typo. */
 function withoutMetadata(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(schema).filter(([keyword]) => isSchemaKeyword(keyword));
-  return mapSubschemas(Object.fromEntries(entries), (at) => (isPlainObject(at.schema) ? withoutMetadata(at.schema) : at.schema));
+  return mapSubschemas(Object.fromEntries(entries), (at) =>
+    isPlainObject(at.schema) ? withoutMetadata(at.schema) : at.schema,
+  );
 }
 
 /** zod moves a root that has an id below `$defs` and leaves a reference; the root has to be the object itself. */

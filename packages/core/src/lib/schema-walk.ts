@@ -2,37 +2,25 @@
 
 import { isPlainObject, joinPath } from "./json.ts";
 
-/** How a keyword holds subschemas: one, a list, or a map by name. */
-export type SubschemaHolder = "schema" | "list" | "map";
+const HOLDERS = [
+  ["map", "properties patternProperties dependentSchemas $defs definitions"],
+  ["list", "prefixItems allOf anyOf oneOf"],
+  ["one", "items contains additionalProperties unevaluatedProperties unevaluatedItems propertyNames"],
+  ["one", "not if then else contentSchema"],
+] as const;
 
-/** Every keyword that holds subschemas (JSON Schema 2020-12, and `definitions`, which its meta-schema still lists). */
-export const SUBSCHEMA_HOLDERS: ReadonlyMap<string, SubschemaHolder> = new Map<string, SubschemaHolder>([
-  ["properties", "map"],
-  ["patternProperties", "map"],
-  ["dependentSchemas", "map"],
-  ["$defs", "map"],
-  ["definitions", "map"],
-  ["prefixItems", "list"],
-  ["allOf", "list"],
-  ["anyOf", "list"],
-  ["oneOf", "list"],
-  ["items", "schema"],
-  ["contains", "schema"],
-  ["additionalProperties", "schema"],
-  ["unevaluatedProperties", "schema"],
-  ["unevaluatedItems", "schema"],
-  ["propertyNames", "schema"],
-  ["not", "schema"],
-  ["if", "schema"],
-  ["then", "schema"],
-  ["else", "schema"],
-  ["contentSchema", "schema"],
-]);
+/** Every keyword that holds subschemas, and whether it holds one, a list, or a map by name. */
+export const SUBSCHEMA_HOLDERS: ReadonlyMap<string, "one" | "list" | "map"> = new Map(
+  HOLDERS.flatMap(([holder, words]) => words.split(" ").map((word) => [word, holder] as const)),
+);
 
 /** Keywords whose subschemas look at the same value as the schema they stand in. */
 export const IN_PLACE_KEYWORDS: ReadonlySet<string> = new Set(
   "allOf anyOf oneOf not if then else dependentSchemas".split(" "),
 );
+
+/** The keywords of a schema as they were read. */
+export type Keywords = Readonly<Record<string, unknown>>;
 
 /** A subschema and where it stands below its parent. */
 export interface Subschema {
@@ -49,59 +37,54 @@ export function subschemaPath(path: string, at: Subschema): string {
 }
 
 /** The direct subschemas of a schema, in the order written. Values of the wrong kind are skipped. */
-export function subschemas(schema: Readonly<Record<string, unknown>>): readonly Subschema[] {
-  return Object.keys(schema).flatMap((keyword) => held(keyword, schema[keyword]));
+export function subschemas(schema: Keywords): readonly Subschema[] {
+  return Object.keys(schema).flatMap((keyword): readonly Subschema[] => {
+    const value = schema[keyword];
+    const holder = SUBSCHEMA_HOLDERS.get(keyword);
+    if (holder === "one") return [{ keyword, schema: value }];
+    if (holder === "list" && Array.isArray(value))
+      return value.map((item, key) => ({ keyword, key, schema: item }));
+    if (holder !== "map" || !isPlainObject(value)) return [];
+    return Object.entries(value).map(([key, item]) => ({ keyword, key, schema: item }));
+  });
 }
 
-function held(keyword: string, value: unknown): readonly Subschema[] {
-  const holder = SUBSCHEMA_HOLDERS.get(keyword);
-  if (holder === "schema") return [{ keyword, schema: value }];
-  if (holder === "list" && Array.isArray(value)) return value.map((schema: unknown, key) => ({ keyword, key, schema }));
-  if (holder === "map" && isPlainObject(value)) return Object.keys(value).map((key) => ({ keyword, key, schema: value[key] }));
-  return [];
-}
-
-/** A shallow copy of a schema with each direct subschema changed; `undefined` leaves that subschema out. */
-export function mapSubschemas(
-  schema: Readonly<Record<string, unknown>>,
-  change: (at: Subschema) => unknown,
-): Record<string, unknown> {
-  const copy: Record<string, unknown> = {};
-  for (const [keyword, value] of Object.entries(schema)) {
-    const children = held(keyword, value).map((at) => ({ key: at.key, changed: change(at) }));
-    const kept = children.filter((child) => child.changed !== undefined);
-    if (Array.isArray(value) && SUBSCHEMA_HOLDERS.get(keyword) === "list") copy[keyword] = kept.map((child) => child.changed);
-    else if (isPlainObject(value) && SUBSCHEMA_HOLDERS.get(keyword) === "map")
-      copy[keyword] = Object.fromEntries(kept.map((child) => [child.key, child.changed]));
-    else if (children.length === 0) copy[keyword] = value;
-    else if (kept.length > 0) copy[keyword] = kept[0]?.changed;
+/** A copy of a schema with each direct subschema changed; `undefined` leaves that subschema out. */
+export function mapSubschemas(schema: Keywords, change: (at: Subschema) => unknown): Record<string, unknown> {
+  const copy: Record<string, unknown> = { ...schema };
+  for (const keyword of Object.keys(schema)) {
+    const holder = SUBSCHEMA_HOLDERS.get(keyword);
+    if (holder === undefined) continue;
+    const below = subschemas({ [keyword]: schema[keyword] });
+    const changed = below.map((at) => [at.key, change(at)] as const).filter(([, item]) => item !== undefined);
+    if (holder === "map") copy[keyword] = Object.fromEntries(changed);
+    else if (holder === "list") copy[keyword] = changed.map(([, item]) => item);
+    else if (changed.length === 0) delete copy[keyword];
+    else copy[keyword] = changed[0]?.[1];
   }
   return copy;
 }
 
 /** What a local reference (`#`, `#/pointer`, `#anchor`) points at below `root`; undefined when it points nowhere. */
-export function resolveLocalReference(root: unknown, reference: string): unknown {
-  if (!reference.startsWith("#")) return undefined;
-  if (reference === "#") return root;
-  if (!reference.startsWith("#/")) return findAnchor(root, reference.slice(1));
-  let here: unknown = root;
-  for (const step of pointerSteps(reference)) {
-    if (typeof here !== "object" || here === null || !Object.hasOwn(here, step)) return undefined;
-    here = Reflect.get(here, step);
-  }
-  return here;
+export function resolveLocalReference(root: unknown, reference: unknown): unknown {
+  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
+  if (reference !== "#" && !reference.startsWith("#/")) return findAnchor(root, reference.slice(1));
+  return pointerSteps(reference.slice(1)).reduce<unknown>(ownValue, root);
 }
 
-/** The decoded steps of a JSON pointer fragment such as `#/$defs/a~1b`. */
-export function pointerSteps(reference: string): readonly string[] {
-  const steps = reference.replace(/^#?\/?/, "");
-  if (steps === "") return [];
-  return steps.split("/").map((step) => decodeStep(step));
+/** The value of an own property or index, or undefined. */
+export function ownValue(holder: unknown, key: string | number): unknown {
+  return typeof holder === "object" && holder !== null && Object.hasOwn(holder, key)
+    ? Reflect.get(holder, key)
+    : undefined;
 }
 
-function decodeStep(step: string): string {
-  const plain = step.includes("%") ? decodePercent(step) : step;
-  return plain.replaceAll("~1", "/").replaceAll("~0", "~");
+/** The decoded steps of a JSON pointer such as `/$defs/a~1b`; percent-encoding is decoded too. */
+export function pointerSteps(pointer: string): readonly string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((step) => decodePercent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function decodePercent(text: string): string {
@@ -115,20 +98,15 @@ function decodePercent(text: string): string {
 function findAnchor(schema: unknown, name: string): unknown {
   if (!isPlainObject(schema)) return undefined;
   if (schema["$anchor"] === name) return schema;
-  for (const at of subschemas(schema)) {
-    if (at.keyword === "prefixItems") continue; // ajv does not look for anchors there
-    const found = findAnchor(at.schema, name);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  // ajv does not look for anchors in prefixItems.
+  const below = subschemas(schema).filter((at) => at.keyword !== "prefixItems");
+  return below.map((at) => findAnchor(at.schema, name)).find((found) => found !== undefined);
 }
 
 /** The schemas that look at the same value as `schema`: its reference and in-place combinators, one level down. */
-export function inPlaceSubschemas(schema: Readonly<Record<string, unknown>>, root: unknown): readonly unknown[] {
+export function inPlaceSubschemas(schema: Keywords, root: unknown): readonly unknown[] {
   const combined = subschemas(schema).filter((at) => IN_PLACE_KEYWORDS.has(at.keyword));
-  const reference = schema["$ref"];
-  const target = typeof reference === "string" ? [resolveLocalReference(root, reference)] : [];
-  return [...combined.map((at) => at.schema), ...target];
+  return [...combined.map((at) => at.schema), resolveLocalReference(root, schema["$ref"])];
 }
 
 /** Which properties an object schema knows, its in-place subschemas and references included. */
@@ -142,18 +120,21 @@ export interface DeclaredProperties {
 
 /** The properties declared for the value that `schema` looks at. */
 export function declaredProperties(schema: unknown, root: unknown): DeclaredProperties {
-  const names = new Set<string>();
-  const found = { names, statesRest: false, allowsRest: false };
-  const seen = new Set<unknown>();
+  const seen = new Set<Keywords>();
   const visit = (node: unknown): void => {
     if (!isPlainObject(node) || seen.has(node)) return;
     seen.add(node);
-    if (isPlainObject(node["properties"])) for (const name of Object.keys(node["properties"])) names.add(name);
-    const rest = [node["additionalProperties"], node["unevaluatedProperties"], node["patternProperties"]];
-    found.statesRest ||= rest.some((value) => value !== undefined);
-    found.allowsRest ||= rest.some((value) => value !== undefined && value !== false);
     for (const below of inPlaceSubschemas(node, root)) visit(below);
   };
   visit(schema);
-  return found;
+  const rest = [...seen].flatMap((node) =>
+    ["additionalProperties", "unevaluatedProperties", "patternProperties"].map((keyword) => node[keyword]),
+  );
+  return {
+    names: new Set(
+      [...seen].flatMap((node) => (isPlainObject(node["properties"]) ? Object.keys(node["properties"]) : [])),
+    ),
+    statesRest: rest.some((value) => value !== undefined),
+    allowsRest: rest.some((value) => value !== undefined && value !== false),
+  };
 }

@@ -114,10 +114,13 @@ type InferType<S, T> = T extends "string"
             : unknown;
 
 type InferArray<S> = S extends { readonly prefixItems: infer P extends readonly unknown[] }
-  ? { -readonly [I in keyof P]: InferSchema<P[I]> }
+  ? [...{ -readonly [I in keyof P]: InferSchema<P[I]> }, ...InferTail<S>]
   : S extends { readonly items: infer I }
     ? InferSchema<I>[]
     : unknown[];
+
+// What may follow a tuple; said only when the schema says it, since nobody reads what nobody described.
+type InferTail<S> = S extends { readonly items: infer I extends JsonSchemaObject } ? InferSchema<I>[] : [];
 
 type PresentKeys<P, S> = {
   [K in keyof P]: P[K] extends { readonly default: unknown }

@@ -7,11 +7,14 @@ describe("shortJson", () => {
     expect(shortJson({ a: 1 })).toBe('{"a":1}');
   });
   it("never cuts a character in half", () => {
-    for (let length = 70; length < 90; length += 1) expect(shortText(`${"a".repeat(length)}${"😀".repeat(9)}`, 80).isWellFormed()).toBe(true);
+    for (let length = 70; length < 90; length += 1)
+      expect(shortText(`${"a".repeat(length)}${"😀".repeat(9)}`, 80).isWellFormed()).toBe(true);
   });
   it("names what JSON cannot hold", () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
-    expect([undefined, 5n, Symbol("s"), () => 1, cycle].map((value) => typeof shortJson(value))).toEqual(Array(5).fill("string"));
+    expect([undefined, 5n, Symbol("s"), () => 1, cycle].map((value) => typeof shortJson(value))).toEqual(
+      Array(5).fill("string"),
+    );
   });
 });

@@ -4,7 +4,7 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { InputError } from "./errors.ts";
 import { isPlainObject, type Json, joinPath } from "./json.ts";
 import { quickCheck } from "./quick-check.ts";
-import { mapSubschemas, pointerSteps } from "./schema-walk.ts";
+import { type Keywords, mapSubschemas, ownValue, pointerSteps } from "./schema-walk.ts";
 import type { JsonSchemaObject } from "./schema.ts";
 
 /** One fault of a value. */
@@ -28,26 +28,28 @@ export interface SchemaValidator {
   /** True once the compiled validator answers; then `validate` never returns a promise. */
   readonly isWarm: boolean;
   /**
-   * The faults of the value (at most 1,000), empty when it fits. Fills defaults into the value in place. The first call that needs ajv
-   * answers with a promise. Throws `InputError` for a schema that does not compile (none that passed the lint).
+   * The faults of the value (at most 1,000), empty when it fits. Fills defaults into the value in place. Answers with a
+   * promise when ajv has to be loaded first. Throws `InputError` for a schema that does not compile (none that passed
+   * the lint).
    */
   validate(value: Json): readonly ValidationProblem[] | Promise<readonly ValidationProblem[]>;
   /** Loads ajv when needed and compiles. */
   warm(): Promise<void>;
 }
 
-// What is memoised in this module has no observable state: the same schema object always means the same validator, and
-// loading or renewing ajv changes no answer. Both copies of core in one process may hold their own.
-const validators = new WeakMap<JsonSchemaObject, LazyValidator>();
-const shared: { loading?: Promise<() => Ajv2020>; create?: () => Ajv2020; ajv?: Ajv2020 | undefined; compiled: number } = { compiled: 0 };
+type CreateAjv = () => Ajv2020;
+
+// What is memoised in this module cannot be observed: one schema object always means the same validator, and loading
+// or renewing ajv changes no answer. So it is not the module-level state that two registries could meet in.
+const validators = new WeakMap<JsonSchemaObject, SchemaValidator>();
+const shared: { loading?: Promise<CreateAjv>; create?: CreateAjv; ajv?: Ajv2020; compiled: number } = {
+  compiled: 0,
+};
 
 /** The validator of a schema, one per (frozen) schema object. Loads and compiles nothing. */
 export function validatorFor(schema: JsonSchemaObject): SchemaValidator {
-  let validator = validators.get(schema);
-  if (validator === undefined) {
-    validator = new LazyValidator(schema);
-    validators.set(schema, validator);
-  }
+  const validator = validators.get(schema) ?? new LazyValidator(schema);
+  validators.set(schema, validator);
   return validator;
 }
 
@@ -77,7 +79,8 @@ class LazyValidator implements SchemaValidator {
   validate(value: Json): readonly ValidationProblem[] | Promise<readonly ValidationProblem[]> {
     if (this.#compiled !== undefined) return run(this.#compiled, value);
     if (quickCheck(this.#schema, value) === "valid") {
-      this.#countQuickAnswer();
+      this.#quickAnswers += 1;
+      if (this.#quickAnswers >= QUICK_ANSWERS) this.#compileSoon();
       return NO_PROBLEMS;
     }
     if (shared.create !== undefined) return run(this.#compile(shared.create), value);
@@ -88,41 +91,36 @@ class LazyValidator implements SchemaValidator {
     this.#compile(await loadAjv());
   }
 
-  #countQuickAnswer(): void {
-    this.#quickAnswers += 1;
-    if (this.#quickAnswers < QUICK_ANSWERS) return;
+  #compileSoon(): void {
     if (shared.create !== undefined) this.#compile(shared.create);
     else loadAjv().catch(() => undefined); // in the background; the first call that needs ajv reports the failure
   }
 
-  #compile(create: () => Ajv2020): ValidateFunction {
+  #compile(create: CreateAjv): ValidateFunction {
     this.#compiled ??= compile(this.#schema, create);
     return this.#compiled;
   }
 }
 
-function loadAjv(): Promise<() => Ajv2020> {
+function loadAjv(): Promise<CreateAjv> {
   shared.loading ??= importAjv();
   return shared.loading;
 }
 
-async function importAjv(): Promise<() => Ajv2020> {
+async function importAjv(): Promise<CreateAjv> {
+  const { Ajv2020: Ajv } = await import("ajv/dist/2020.js");
   // The formats alone: the root of ajv-formats would load a second, draft-07 ajv.
-  const [{ Ajv2020: Ajv }, { fullFormats }] = await Promise.all([import("ajv/dist/2020.js"), import("ajv-formats/dist/formats.js")]);
-  shared.create = () =>
-    new Ajv({
-      allErrors: true,
-      useDefaults: true,
-      ownProperties: true,
-      strictNumbers: true,
-      strict: false,
-      // Unknown formats would be logged, and packages do not print.
-      logger: false,
-      formats: fullFormats,
-      // Schemas were linted (schema-lint.ts); compiling the meta-schemas would cost 50 ms.
-      meta: false,
-      validateSchema: false,
-    });
+  const { fullFormats: formats } = await import("ajv-formats/dist/formats.js");
+  const rules = {
+    allErrors: true,
+    useDefaults: true,
+    ownProperties: true,
+    strictNumbers: true,
+    strict: false,
+  } as const;
+  // Unknown formats would be logged, and packages do not print. Schemas were linted (schema-lint.ts), and compiling
+  // the meta-schemas would cost 50 ms.
+  shared.create = () => new Ajv({ ...rules, formats, logger: false, meta: false, validateSchema: false });
   return shared.create;
 }
 
@@ -132,17 +130,14 @@ async function importAjv(): Promise<() => Ajv2020> {
  */
 const RENEW_AFTER = 100;
 
-function compile(schema: JsonSchemaObject, create: () => Ajv2020): ValidateFunction {
-  if (shared.ajv === undefined || shared.compiled >= RENEW_AFTER) {
-    shared.ajv = create();
-    shared.compiled = 0;
-  }
+function compile(schema: JsonSchemaObject, create: CreateAjv): ValidateFunction {
+  if (shared.ajv === undefined || shared.compiled % RENEW_AFTER === 0) shared.ajv = create();
   shared.compiled += 1;
   const source = compilable(schema);
   try {
     return shared.ajv.compile(source);
   } catch (cause) {
-    throw new InputError(`The schema does not compile: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new InputError(`The schema does not compile: ${String(cause)}`, { cause });
   } finally {
     shared.ajv.removeSchema(source);
   }
@@ -152,17 +147,33 @@ function compile(schema: JsonSchemaObject, create: () => Ajv2020): ValidateFunct
  * The schema without its name, which two tools may share (references are local), and without extensions, in which ajv
  * would look for names and anchors too.
  */
-function compilable(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const entries = Object.entries(schema).filter(([keyword]) => keyword !== "$id" && !keyword.startsWith("x-"));
-  return mapSubschemas(Object.fromEntries(entries), (at) => (isPlainObject(at.schema) ? compilable(at.schema) : at.schema));
+function compilable(schema: Keywords): Record<string, unknown> {
+  const entries = Object.entries(schema).filter(
+    ([keyword]) => keyword !== "$id" && !keyword.startsWith("x-"),
+  );
+  return mapSubschemas(Object.fromEntries(entries), ({ schema: below }) =>
+    isPlainObject(below) ? compilable(below) : below,
+  );
 }
+
+// A wrong array of a megabyte has a million faults; nobody reads them, and what is missing matters most.
+const MAX_PROBLEMS = 1_000;
 
 function run(validate: ValidateFunction, value: Json): readonly ValidationProblem[] {
   try {
     if (validate(value)) return NO_PROBLEMS;
   } catch (cause) {
     // ajv compares objects (enum, const, uniqueItems) by calling their toString, which a value may define as it likes.
-    return [{ path: "", segments: [], keyword: "json", message: `cannot be compared: ${String(cause)}`, params: {}, schemaPath: "" }];
+    return [
+      {
+        path: "",
+        segments: [],
+        keyword: "json",
+        message: `cannot be compared: ${String(cause)}`,
+        params: {},
+        schemaPath: "",
+      },
+    ];
   }
   const errors = validate.errors ?? [];
   validate.errors = null; // the compiled function lives on; the values in its errors should not
@@ -170,24 +181,21 @@ function run(validate: ValidateFunction, value: Json): readonly ValidationProble
   return [...missing, ...errors].slice(0, MAX_PROBLEMS).map((error) => toProblem(error, value));
 }
 
-// A wrong array of a megabyte has a million faults; nobody reads them, and what is missing matters most.
-const MAX_PROBLEMS = 1_000;
-
 function toProblem(error: ErrorObject, value: Json): ValidationProblem {
-  const { keyword, schemaPath, params } = error;
-  const segments = segmentsOf(error, value);
-  const path = segments.reduce<string>(joinPath, "");
-  return { path, segments, keyword, message: error.message ?? `breaks "${keyword}"`, params, schemaPath };
-}
-
-function segmentsOf(error: ErrorObject, value: Json): readonly (string | number)[] {
+  const { keyword, schemaPath, params, message = `breaks "${keyword}"` } = error;
   const segments: (string | number)[] = [];
   let here: unknown = value;
   for (const step of pointerSteps(error.instancePath)) {
     segments.push(Array.isArray(here) ? Number(step) : step);
-    here = typeof here === "object" && here !== null ? Reflect.get(here, step) : undefined;
+    here = ownValue(here, step);
   }
-  const { missingProperty, additionalProperty, unevaluatedProperty, propertyName } = error.params;
-  const named: unknown = missingProperty ?? additionalProperty ?? unevaluatedProperty ?? propertyName ?? error.propertyName;
-  return typeof named === "string" ? [...segments, named] : segments;
+  const {
+    missingProperty,
+    additionalProperty,
+    unevaluatedProperty,
+    propertyName = error.propertyName,
+  } = params;
+  const name: unknown = missingProperty ?? additionalProperty ?? unevaluatedProperty ?? propertyName;
+  if (typeof name === "string") segments.push(name);
+  return { path: segments.reduce<string>(joinPath, ""), segments, keyword, message, params, schemaPath };
 }

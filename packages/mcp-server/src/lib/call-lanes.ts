@@ -4,8 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { type CallGate, createGate } from "@openfunctions/core";
 
-import { internalError } from "./protocol-errors.ts";
-
 const MAX_WAITING = 256;
 
 /** One lane per connection, kept while it has calls. */
@@ -18,15 +16,13 @@ export class CallLanes {
     this.#maxConcurrent = maxConcurrent;
   }
 
-  /** True where the next call of this connection would be refused. */
+  /** True where so many calls of this connection wait that the next one has to be refused. */
   isFull(key: string): boolean {
     return (this.#lanes.get(key)?.calls ?? 0) >= this.#maxConcurrent + MAX_WAITING;
   }
 
-  /** Does one call's work in the lane. Throws a retryable internal error where too many wait already. */
+  /** Does one call's work behind the gate of its connection. */
   async run<T>(key: string, work: (gate: CallGate) => Promise<T>): Promise<T> {
-    if (this.isFull(key))
-      throw internalError("Too many calls wait on this connection; try again later.", true);
     const lane = this.#lanes.get(key) ?? { gate: createGate(this.#maxConcurrent), calls: 0 };
     this.#lanes.set(key, lane);
     lane.calls += 1;
@@ -43,10 +39,9 @@ export class CallLanes {
 
   /** Resolves when no call runs any more, or after `ms` milliseconds. */
   async settled(ms: number): Promise<void> {
-    if (this.#running.size === 0) return;
     const timer = new AbortController();
-    const all = Promise.allSettled(this.#running);
-    await Promise.race([all, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})]);
+    const tooLong = sleep(ms, undefined, { signal: timer.signal }).catch(() => {});
+    await Promise.race([Promise.allSettled(this.#running), tooLong]);
     timer.abort();
   }
 }

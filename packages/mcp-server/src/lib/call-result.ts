@@ -4,68 +4,51 @@ import { Buffer } from "node:buffer";
 
 import {
   type CallResult,
-  type FailureResult,
-  type FilePart,
-  type ImagePart,
   type ModelContent,
-  type SuccessResult,
   type Tool,
   type ToolView,
   resultText,
 } from "@openfunctions/core";
 
-import { wrapsData } from "./wire-tool.ts";
-
-/** One content block. */
-export type ContentBlock = { readonly type: string } & Readonly<Record<string, unknown>>;
+import { wrapsData } from "./tool-list.ts";
 
 /** The result of `tools/call`. */
-export type WireResult = { readonly content: readonly ContentBlock[]; readonly isError?: true } & Record<
-  string,
-  unknown
->;
+export type WireResult = { readonly content: readonly object[] } & Record<string, unknown>;
 
 /** Encodes a result of `tool`. A failure keeps its code and outcome beside its text, and is never validated. */
 export async function toWireResult(view: ToolView, tool: Tool, result: CallResult): Promise<WireResult> {
-  if (!result.success) return toWireFailure(result);
+  if (!result.success) {
+    const { outcome, code = "tool_failed" } = result;
+    const _meta = { "openfunctions/outcome": { outcome, code } };
+    return { content: [textBlock(resultText(result))], isError: true, _meta };
+  }
+  const { data, message } = result;
   const own =
     tool.toModel === undefined ? [] : blocksOf(await view.contentForModel(tool.name, result, { owner: "" }));
-  const content = own.length > 0 ? own : dataBlocks(result);
+  const note = message === undefined ? [] : [textBlock(message)];
+  const text = typeof data === "string" ? data : JSON.stringify(data, null, 2);
+  const plain = data === null && message !== undefined ? note : [textBlock(text), ...note];
+  const content = own.length > 0 ? own : plain;
   if (tool.output === undefined) return { content };
-  return { content, structuredContent: wrapsData(tool.output) ? { result: result.data } : result.data };
+  return { content, structuredContent: wrapsData(tool.output) ? { result: data } : data };
 }
 
-function toWireFailure(result: CallResult & FailureResult): WireResult {
-  const { outcome, code = "tool_failed", details } = result;
-  const meta = { "openfunctions/outcome": { outcome, code } };
-  return {
-    content: [{ type: "text", text: resultText(result) }],
-    isError: true,
-    _meta: details === undefined ? meta : { ...meta, "openfunctions/details": details },
-  };
+function textBlock(text: string): object {
+  return { type: "text", text };
 }
 
-function dataBlocks({ data, message }: SuccessResult<unknown>): readonly ContentBlock[] {
-  const note = message === undefined ? [] : [{ type: "text", text: message }];
-  if (data === null && message !== undefined) return note;
-  return [{ type: "text", text: typeof data === "string" ? data : JSON.stringify(data, null, 2) }, ...note];
-}
-
-function blocksOf(content: ModelContent): readonly ContentBlock[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
+function blocksOf(content: ModelContent): readonly object[] {
+  if (typeof content === "string") return [textBlock(content)];
   return content.map((part) => {
-    if (part.type === "text") return { type: "text", text: part.text };
-    const { data, mediaType: mimeType, url } = part;
-    if (data === undefined) return { type: "resource_link", uri: url ?? "", name: nameOf(part), mimeType };
-    if (part.type === "image") return { type: "image", data, mimeType };
+    if (part.type === "text") return textBlock(part.text);
+    const { type, data, mediaType: mimeType, url } = part;
+    const name = part.type === "file" ? (part.name ?? "file") : "image";
+    if (data === undefined) return { type: "resource_link", uri: url, name, mimeType };
+    if (type === "image") return { type, data, mimeType };
     if (mimeType.startsWith("audio/")) return { type: "audio", data, mimeType };
-    const uri = url ?? `openfunctions:${encodeURIComponent(nameOf(part))}`;
+    const uri = url ?? `openfunctions:${encodeURIComponent(name)}`;
     const isText = /^text\/|[/+](?:json|xml)\b/.test(mimeType);
     const body = isText ? { text: Buffer.from(data, "base64").toString() } : { blob: data };
     return { type: "resource", resource: { uri, mimeType, ...body } };
   });
-}
-
-function nameOf(part: FilePart | ImagePart): string {
-  return part.type === "file" && part.name !== undefined ? part.name : part.type;
 }

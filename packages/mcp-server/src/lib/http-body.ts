@@ -1,72 +1,70 @@
-/** Bodies in and out: read with a limit, relayed with a limit on what a slow reader leaves behind. */
+/** Bodies in and out of the HTTP endpoint, with limits on size and time. */
+
+import { Buffer } from "node:buffer";
 
 import { refusal } from "./http-gate.ts";
-import { toErrorMessage } from "./wire.ts";
 
 const MAX_BACKLOG_BYTES = 1024 * 1024;
+/** So high that a stream is never paused: what waits in it is measured instead. */
+const NEVER_BYTES = 1024 * 1024 * 1024;
 
-/** Reads a JSON body; the answer that refuses where it is too large, too slow or not JSON in UTF-8. */
-export async function readJson(
-  request: Request,
-  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
-): Promise<Response | { readonly body: unknown }> {
+/** The time a request has, from its first byte to the end of its answer. */
+export class Deadline {
+  /** Aborts when the time is over or the client is gone. */
+  readonly signal: AbortSignal;
+  /** Resolves with the answer to give when the time is over. */
+  readonly passed: Promise<Response>;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(client: AbortSignal, timeoutMs: number) {
+    const stop = new AbortController();
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    this.signal = AbortSignal.any([client, stop.signal]);
+    this.passed = promise;
+    this.#timer = setTimeout(() => {
+      resolve(refusal(408, "The request took too long.", { connection: "close" }));
+      stop.abort();
+    }, timeoutMs);
+  }
+
+  /** The request is over, or has no end of its own. */
+  readonly end = (): void => clearTimeout(this.#timer);
+}
+
+/** The JSON of a body, or the answer that refuses it: too large, not UTF-8, not JSON. */
+export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   const tooLarge = (): Response =>
     refusal(413, `The body is larger than ${maxBytes} bytes.`, { connection: "close" });
   if (Number(request.headers.get("content-length")) > maxBytes) return tooLarge();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const reader = request.body?.getReader();
-  const stop = (): void => void reader?.cancel().catch(() => {});
-  signal.addEventListener("abort", stop, { once: true });
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of request.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > maxBytes) return tooLarge();
+    parts.push(part);
+  }
   try {
-    let text = "";
-    let bytes = 0;
-    for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
-      bytes += next.value.byteLength;
-      if (bytes > maxBytes) return tooLarge();
-      text += decoder.decode(next.value, { stream: true });
-    }
-    if (signal.aborted) return refusal(408, "The request took too long.", { connection: "close" });
-    return { body: JSON.parse(text + decoder.decode()) };
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts)));
   } catch {
-    return Response.json(toErrorMessage(-32700, "Parse error: the body is not JSON"), { status: 400 });
-  } finally {
-    signal.removeEventListener("abort", stop);
+    return refusal(400, "Parse error: the body is not JSON");
   }
 }
 
-/**
- * Passes a stream on. A reader that leaves more than 1 MiB behind loses its stream and nobody else's. `onEnd` hears
- * once that it is over; `cut` means before its end.
- */
-export function relay(
-  body: ReadableStream<Uint8Array>,
-  onEnd: (cut: boolean) => void,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  let isOver = false;
-  const end = (cut: boolean): void => {
-    if (isOver) return;
-    isOver = true;
-    onEnd(cut);
-    if (cut) reader.cancel().catch(() => {});
-  };
-  const pump = async (to: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      if ((to.desiredSize ?? 0) <= 0) throw new Error("The reader of this stream is too slow.");
-      to.enqueue(next.value);
-    }
-    end(false);
-    if (to.desiredSize !== null) to.close();
-  };
-  return new ReadableStream<Uint8Array>(
+/** A stream that its reader loses, and nobody else, when more than 1 MiB waits for it. `end` is called when it is over. */
+export function bounded(body: ReadableStream<Uint8Array>, end: () => void): ReadableStream<Uint8Array> {
+  const limit = new TransformStream<Uint8Array, Uint8Array>(
     {
-      start: (to) =>
-        void pump(to).catch((cause: unknown) => {
-          end(true);
-          to.error(cause);
-        }),
-      cancel: () => end(true),
+      transform: (part, to) => {
+        const waiting = NEVER_BYTES - (to.desiredSize ?? 0);
+        if (waiting <= MAX_BACKLOG_BYTES) return to.enqueue(part);
+        end();
+        to.error(new Error("The reader of this stream is too slow."));
+      },
+      flush: end,
+      cancel: end,
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: MAX_BACKLOG_BYTES }),
+    undefined,
+    new ByteLengthQueuingStrategy({ highWaterMark: NEVER_BYTES }),
   );
+  return body.pipeThrough(limit);
 }

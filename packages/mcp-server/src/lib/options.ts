@@ -9,18 +9,18 @@ export interface TokenOwner {
   readonly scopes?: readonly string[];
 }
 
-/** Checks bearer tokens. `verify` gives undefined (or throws) for a token it does not know; expiry is its business. */
+/** Checks bearer tokens. `verify` gives undefined (or throws) for one it does not know; expiry is its business. */
 export interface TokenVerifier {
   verify(token: string): TokenOwner | undefined | Promise<TokenOwner | undefined>;
-  /** Scopes a token needs to be let in at all; without one of them the answer is 403. */
+  /** What a token needs to be let in at all; without one of them the answer is 403. */
   readonly requiredScopes?: readonly string[];
 }
 
 /** What is known of whoever sent a request. */
 export interface McpRequestInfo {
   readonly transport: "stdio" | "http";
-  /** What the client calls itself: a claim, cleaned of control characters. */
-  readonly client: { readonly name: string; readonly version?: string };
+  /** What the client calls itself: a claim, without control characters. */
+  readonly client: string;
   /** True for stdio and for a direct loopback peer; a forwarded request is not local. */
   readonly local: boolean;
   /** The owner of the token that was checked. */
@@ -29,7 +29,7 @@ export interface McpRequestInfo {
   readonly headers?: Headers;
 }
 
-/** The HTTP side. Sizes in bytes, times in milliseconds. */
+/** The HTTP side. */
 export interface McpHttpOptions {
   /** Default 0: any free port. */
   readonly port?: number;
@@ -47,7 +47,7 @@ export interface McpHttpOptions {
   readonly maxBodyBytes?: number;
   /** From the first byte to the answer. Default 300 000. */
   readonly requestTimeoutMs?: number;
-  /** Calls of one connection that run side by side, stdio too; 256 more wait. Default 16. */
+  /** Calls of one connection (stdio too) or token that run side by side; 256 more wait. Default 16. */
   readonly maxConcurrent?: number;
 }
 
@@ -57,7 +57,7 @@ export interface McpServerOptions {
   readonly name?: string;
   /** Default `1.0.0`. */
   readonly version?: string;
-  /** Which tools are served: absent for all, `{ names: [] }` for none. Tools registered later are seen through it. */
+  /** Which tools are served: absent for all, `{ names: [] }` for none. */
   readonly expose?: ToolFilter;
   /** Sent to clients, for their model. */
   readonly instructions?: string;
@@ -74,30 +74,25 @@ export interface McpServerOptions {
   readonly logger?: Logger;
 }
 
-type HttpDefaults = "port" | "host" | "path" | "maxBodyBytes" | "requestTimeoutMs" | "maxConcurrent";
-
 /** Options with every default filled in. */
-export interface ResolvedOptions extends McpServerOptions {
-  readonly name: string;
-  readonly version: string;
-  readonly pageSize: number;
-  readonly principal: (request: McpRequestInfo) => Principal;
-  readonly http: McpHttpOptions & Required<Pick<McpHttpOptions, HttpDefaults>>;
-  readonly logger: Logger;
-}
+export type ResolvedOptions = McpServerOptions &
+  Required<Pick<McpServerOptions, "name" | "version" | "pageSize" | "principal" | "logger">> & {
+    readonly http: McpHttpOptions &
+      Required<Omit<McpHttpOptions, "token" | "allowedHosts" | "allowedOrigins">>;
+  };
+
+const HTTP = {
+  port: 0,
+  host: "127.0.0.1",
+  path: "/mcp",
+  maxBodyBytes: 1024 * 1024,
+  requestTimeoutMs: 300_000,
+};
 
 /** Fills in defaults. Throws `ConfigError` `invalid_config` naming the option at fault. */
 export function resolveOptions(options: McpServerOptions): ResolvedOptions {
-  const http = {
-    port: 0,
-    host: "127.0.0.1",
-    path: "/mcp",
-    maxBodyBytes: 1024 * 1024,
-    requestTimeoutMs: 300_000,
-    maxConcurrent: 16,
-    ...options.http,
-  };
-  const { pageSize = 200 } = options;
+  const http = { ...HTTP, maxConcurrent: 16, ...options.http };
+  const { name = "openfunctions", version = "1.0.0", pageSize = 200, logger = silentLogger } = options;
   const { maxBodyBytes, requestTimeoutMs, maxConcurrent } = http;
   for (const [key, value] of Object.entries({ pageSize, maxBodyBytes, requestTimeoutMs, maxConcurrent })) {
     if (!Number.isInteger(value) || value < 1)
@@ -106,21 +101,13 @@ export function resolveOptions(options: McpServerOptions): ResolvedOptions {
   if (!http.path.startsWith("/")) throw invalid(`"http.path" is "${http.path}"; begin it with "/".`);
   // An unset variable would otherwise open the server to everybody.
   if (http.token === "") throw invalid('"http.token" is empty; leave it out or give a secret.');
-  return {
-    ...options,
-    name: options.name ?? "openfunctions",
-    version: options.version ?? "1.0.0",
-    pageSize,
-    principal: options.principal ?? defaultPrincipal,
-    http,
-    logger: options.logger ?? silentLogger,
-  };
+  return { principal: defaultPrincipal, ...options, name, version, pageSize, logger, http };
 }
 
 function defaultPrincipal({ transport, client, token, local }: McpRequestInfo): Principal {
   const via = local ? "local" : "network";
   if (token !== undefined) return { kind: "remote", id: token.id, via };
-  return { kind: transport === "stdio" ? "remote" : "anonymous", id: client.name, via };
+  return { kind: transport === "stdio" ? "remote" : "anonymous", id: client, via };
 }
 
 function invalid(message: string): ConfigError {

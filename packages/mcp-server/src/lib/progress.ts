@@ -2,31 +2,25 @@
 
 import { type Json, isPlainObject } from "@openfunctions/core";
 
-/** Params of a progress notification, without its token. */
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
 const INTERVAL_MS = 100;
 
-/** Passes on what a handler reports; `finish` sends what waits and ends it. */
+/** Passes on what a handler reports, where it is `{ progress, total?, message? }`; anything else is not for clients. */
 export class ProgressReporter {
-  readonly #send: (progress: Progress) => void;
-  #sent = Number.NEGATIVE_INFINITY;
-  #waiting: Progress | undefined;
+  readonly #send: (update: Record<string, Json>) => void;
+  #last = Number.NEGATIVE_INFINITY;
+  #waiting: Record<string, Json> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(send: (progress: Progress) => void) {
+  constructor(send: (update: Record<string, Json>) => void) {
     this.#send = send;
   }
 
-  /** Takes an update; anything but `{ progress, total?, message? }` is not progress in MCP's sense and is left out. */
+  /** Takes an update. */
   report(update: Json): void {
     if (!isPlainObject(update)) return;
     const { progress, total, message } = update;
-    if (typeof progress !== "number" || progress <= (this.#waiting?.progress ?? this.#sent)) return;
+    if (typeof progress !== "number" || progress <= this.#last) return;
+    this.#last = progress;
     this.#waiting = {
       progress,
       ...(typeof total === "number" ? { total } : {}),
@@ -44,10 +38,8 @@ export class ProgressReporter {
   #flush(): void {
     this.#timer = undefined;
     if (this.#waiting === undefined) return;
-    const next = this.#waiting;
+    this.#send(this.#waiting);
     this.#waiting = undefined;
-    this.#sent = next.progress;
     this.#timer = setTimeout(() => this.#flush(), INTERVAL_MS);
-    this.#send(next);
   }
 }

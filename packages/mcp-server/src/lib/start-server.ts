@@ -27,16 +27,15 @@ export interface RunningServer {
  * process prints goes to stderr, also after the end. Throws `ConfigError`: `port_in_use`, `token_required` for a host
  * that is not loopback without a token, `invalid_config`.
  */
-export function startServer(
+export async function startServer(
   registry: ToolRegistry,
-  options: McpServerOptions & { readonly transport?: "stdio" | "http" } = {},
+  { transport = "stdio", ...options }: McpServerOptions & { readonly transport?: "stdio" | "http" } = {},
 ): Promise<RunningServer> {
-  const { transport = "stdio", ...rest } = options;
-  return transport === "http" ? startHttp(registry, rest) : startStdio(registry, rest);
+  return transport === "http" ? startHttp(registry, options) : startStdio(registry, options);
 }
 
-async function startStdio(registry: ToolRegistry, options: McpServerOptions): Promise<RunningServer> {
-  const [unused] = Object.keys(options.http ?? {}).filter((key) => key !== "maxConcurrent");
+function startStdio(registry: ToolRegistry, options: McpServerOptions): RunningServer {
+  const unused = Object.keys(options.http ?? {}).find((key) => key !== "maxConcurrent");
   if (unused !== undefined) {
     throw new ConfigError(`MCP server option "http.${unused}" means nothing on stdio.`, {
       code: "invalid_config",
@@ -48,38 +47,28 @@ async function startStdio(registry: ToolRegistry, options: McpServerOptions): Pr
   stdout.write = stderr.write.bind(stderr);
   server.connect(channel);
   const closed = channel.ended.then(() => server.close());
-  return {
-    closed,
-    close: async () => {
-      await channel.close();
-      await closed;
-    },
-  };
+  return { closed, close: () => channel.close().then(() => closed) };
 }
 
 async function startHttp(registry: ToolRegistry, options: McpServerOptions): Promise<RunningServer> {
   const { http } = resolveOptions(options);
   if (http.token === undefined && http.host !== "localhost" && !isLoopbackAddress(http.host)) {
-    throw new ConfigError(
-      `A server on ${http.host} can be reached from other machines; give it an "http.token".`,
-      { code: "token_required" },
-    );
+    const message = `A server on ${http.host} can be reached from other machines; give it an "http.token".`;
+    throw new ConfigError(message, { code: "token_required" });
   }
   const server = createMcpServer(registry, options);
   const listener = await listen((request, peer) => server.fetch(request, peer), http);
-  const host = http.host.includes(":") ? `[${http.host}]` : http.host;
-  let closing: Promise<void> | undefined;
+  const address = listener.address();
+  const port = typeof address === "object" && address !== null ? address.port : http.port;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
+  let closing: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    listener.stop();
+    listener.close(() => resolve());
+    listener.closeIdleConnections();
     await server.close(DRAIN_MS);
-    await listener.close();
-    resolve();
+    listener.closeAllConnections();
+    await closed;
   };
-  return {
-    url: `http://${host}:${listener.port}${http.path}`,
-    port: listener.port,
-    closed,
-    close: () => (closing ??= stop()),
-  };
+  const host = http.host.includes(":") ? `[${http.host}]` : http.host;
+  return { url: `http://${host}:${port}${http.path}`, port, closed, close: () => (closing ??= stop()) };
 }

@@ -1,0 +1,166 @@
+/** Local OpenAI-compatible servers as an adapter: one chat completions request per model call, through fetch. */
+
+import { type AIAdapter, ConfigError, type ModelEvent, type ModelRequest, type Ports, defineAdapter } from "@openfunctions/core";
+import {
+  type FailureReading,
+  type ModelCall,
+  type RequestLimits,
+  type WireSource,
+  UNKNOWN_ABILITIES,
+  createChatDecoder,
+  createRedactor,
+  requestWithRetry,
+  toChatBody,
+  wireSource,
+} from "@openfunctions/core/wire";
+import { LOCAL_SERVERS, type LocalServer } from "./quirks.ts";
+import { HttpStatusFailure, toLocalError } from "./to-error.ts";
+
+/** Options of `createLocalAdapter`. */
+export interface LocalAdapterOptions {
+  /** The model's id at the server. Default: `LOCAL_MODEL`. */
+  readonly model?: string;
+  /** Which server, for its address and quirks. Default `local`. */
+  readonly server?: LocalServer;
+  /** Up to and without `/chat/completions`. Default: `LOCAL_BASE_URL`, then the server's own address. */
+  readonly baseUrl?: string;
+  /** Default: `LOCAL_API_KEY`, then none. */
+  readonly apiKey?: string;
+  /** False asks for one JSON body, for servers that drop tools while streaming. Default true. */
+  readonly stream?: boolean;
+  readonly fetch?: typeof fetch;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly limits?: Partial<RequestLimits>;
+  readonly ports?: Partial<Ports>;
+}
+
+/**
+ * Makes an adapter for Ollama, LM Studio, llama.cpp, vLLM or any server that speaks chat completions. Stateless; it
+ * never looks for servers by itself (`probeLocal` does, when called). Throws `ConfigError` (`no_model`,
+ * `invalid_config`); its streams throw `ProviderError`.
+ */
+export function createLocalAdapter(options: LocalAdapterOptions = {}): AIAdapter {
+  const { server = "local" } = options;
+  const model = options.model ?? process.env["LOCAL_MODEL"] ?? "";
+  const baseUrl = options.baseUrl ?? process.env["LOCAL_BASE_URL"] ?? LOCAL_SERVERS[server].baseUrl;
+  if (model === "") {
+    throw new ConfigError("No model was named for the local server.", { code: "no_model", hint: "Pass `model`, or set LOCAL_MODEL." });
+  }
+  if (!URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)) {
+    throw new ConfigError(`The local server's address "${baseUrl}" is no http(s) URL.`, {
+      code: "invalid_config",
+      hint: `Pass \`baseUrl\` or set LOCAL_BASE_URL, as in ${LOCAL_SERVERS.ollama.baseUrl}.`,
+    });
+  }
+  const apiKey = options.apiKey ?? process.env["LOCAL_API_KEY"] ?? "";
+  const context: Context = { options, server, model, apiKey, url: `${baseUrl.replace(/\/+$/, "")}/chat/completions` };
+  const { limits, ports } = options;
+  return defineAdapter({
+    provider: server,
+    model,
+    capabilities: { ...UNKNOWN_ABILITIES, priced: false },
+    stream: (request) => requestWithRetry(() => prepare(request, context), { signal: request.signal, limits, ports }),
+  });
+}
+
+interface Context {
+  readonly options: LocalAdapterOptions;
+  readonly server: LocalServer;
+  readonly model: string;
+  readonly apiKey: string;
+  readonly url: string;
+}
+
+function prepare(request: ModelRequest, context: Context): ModelCall {
+  const { options, server, model, apiKey } = context;
+  const redactor = createRedactor({ secrets: [apiKey] });
+  const failures: FailureReading = { provider: server, redactor, now: options.ports?.clock?.now() ?? Date.now() };
+  const { quirks } = LOCAL_SERVERS[server];
+  const { stream = true } = options;
+  const target = { provider: server, model, can: UNKNOWN_ABILITIES, confirmed: false, reasoning: "none" as const, quirks };
+  const encoded = toChatBody(request, { target, stream });
+  const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
+  return {
+    provider: server,
+    warnings: encoded.warnings,
+    open: (signal) => send(context, JSON.stringify(encoded.body), signal),
+    decoder: () =>
+      watchForTextCalls(
+        createChatDecoder({
+          model,
+          price: undefined,
+          failures,
+          restore: (name, args) => byName.get(name)?.restore(args) ?? args,
+          inputChars: () => JSON.stringify(encoded.body).length,
+        }),
+        [...byName.keys()],
+      ),
+    toError: (cause) => toLocalError(cause, failures),
+  };
+}
+
+async function send({ options, apiKey, url }: Context, body: string, signal: AbortSignal): Promise<WireSource> {
+  const transport = options.fetch ?? options.ports?.fetch ?? globalThis.fetch;
+  const response = await transport(url, {
+    method: "POST",
+    headers: {
+      ...options.headers,
+      "content-type": "application/json",
+      accept: "text/event-stream, application/json",
+      ...(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+    body,
+    signal,
+  });
+  if (!response.ok) throw new HttpStatusFailure(response.status, response.headers, await response.text());
+  return wireSource(response);
+}
+
+type Decoder = ReturnType<ModelCall["decoder"]>;
+
+/** The most text that is looked at: a call written as text is the whole reply, and short. */
+const MAX_WATCHED_CHARS = 4_000;
+
+/**
+ * Small models write a call as text instead of making it. Text that is a JSON object naming an offered tool raises
+ * the warning `call_as_text`; it stays text, since text is no permission to run anything.
+ */
+function watchForTextCalls(decoder: Decoder, tools: readonly string[]): Decoder {
+  let text = "";
+  const watch = (out: ModelEvent[], from: number): void => {
+    for (const event of out.slice(from)) {
+      if (event.type === "text_delta" && text.length < MAX_WATCHED_CHARS) text += event.text;
+    }
+    const end = out.findIndex((event, index) => index >= from && event.type === "finish");
+    const name = end === -1 ? undefined : calledInText(text, tools);
+    if (name !== undefined) out.splice(end, 0, { type: "warning", code: "call_as_text", detail: `The model wrote a call of "${name}" as text.` });
+  };
+  return {
+    get finished() {
+      return decoder.finished;
+    },
+    push: (event, out) => {
+      const from = out.length;
+      decoder.push(event, out);
+      watch(out, from);
+    },
+    end: (out) => {
+      const from = out.length;
+      decoder.end(out);
+      watch(out, from);
+    },
+  };
+}
+
+function calledInText(text: string, tools: readonly string[]): string | undefined {
+  const bare = text.trim().replace(/^```(?:json)?\s*|\s*```$/g, "");
+  if (!bare.startsWith("{") || tools.length === 0) return undefined;
+  try {
+    const { name, tool, function: called } = JSON.parse(bare);
+    const named = typeof called === "object" && called !== null ? called.name : (name ?? tool ?? called);
+    return tools.find((known) => known === named);
+  } catch {
+    // Text that is not JSON is just text.
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+/** The protocol side of one connection: the SDK's low-level server with our two handlers. */
+
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type StandardSchemaV1,
+} from "@modelcontextprotocol/server";
+
+import { type Caller, type ServerShared, callTool } from "./tool-call.ts";
+
+const CACHE_HINT = { ttlMs: 60_000, cacheScope: "private" } as const;
+
+type Handler = Parameters<Server["_wrapHandler"]>[1];
+
+/** A server for one connection, or for one request of the modern era over HTTP. */
+export class RegistryServer extends Server {
+  #greeted = false;
+
+  constructor(shared: ServerShared, caller: Caller) {
+    const { name, version, instructions, logger } = shared.options;
+    const capabilities = { tools: { listChanged: true } };
+    const cacheHints = { "tools/list": CACHE_HINT, "server/discover": CACHE_HINT };
+    super(
+      { name, version },
+      { capabilities, cacheHints, ...(instructions === undefined ? {} : { instructions }) },
+    );
+    this.oninitialized = () => {
+      this.#greeted = true;
+    };
+    this.onerror = (error) => logger.debug("An MCP message was not served.", { cause: error.message });
+    this.setRequestHandler("tools/list", { params: ANY }, ({ cursor }) => ({ ...shared.list.page(cursor) }));
+    this.setRequestHandler("tools/call", { params: ANY }, async (params, context) => {
+      try {
+        return await callTool(shared, params, { caller, context, client: this.getClientVersion() });
+      } catch (cause) {
+        if (cause instanceof ProtocolError) throw cause;
+        logger.error("A tool call failed outside its handler.", { cause: String(cause) });
+        throw new ProtocolError(ProtocolErrorCode.InternalError, "Internal error");
+      }
+    });
+  }
+
+  /** Tells the client that the tools changed: in the older era after its handshake, in the modern one as it subscribed. */
+  async announceTools(): Promise<void> {
+    const isModern =
+      this.getNegotiatedProtocolVersion() !== undefined && this.getClientVersion() === undefined;
+    if (this.transport !== undefined && (this.#greeted || isModern)) await this.sendToolListChanged();
+  }
+
+  // Calls are checked by the registry and their results built by us: the SDK's second check is left out.
+  protected override _wrapHandler(method: string, handler: Handler): Handler {
+    return method === "tools/call" ? handler : super._wrapHandler(method, handler);
+  }
+}
+
+const ANY: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
+  "~standard": {
+    version: 1,
+    vendor: "openfunctions",
+    validate: (value) => ({ value: { ...Object(value) } }),
+  },
+};
