@@ -1,5 +1,7 @@
 /** OpenAI as an adapter: one request to the Responses API (or chat completions) per model call. */
 
+import { createRequire } from "node:module";
+import type { OpenAI as OpenAISdk } from "openai/client";
 import {
   type AIAdapter,
   ConfigError,
@@ -207,8 +209,7 @@ function lazyClient(options: OpenAIAdapterOptions, apiKey: string): () => Promis
   let loading: Promise<OpenAIClient> | undefined;
   const load = async (): Promise<OpenAIClient> => {
     if (options.client !== undefined) return options.client;
-    // The subpath spares the root's helpers and error classes (README, "Cold start").
-    const { OpenAI } = await import("openai/client");
+    const OpenAI = loadSdk();
     const transport = options.fetch ?? options.ports?.fetch;
     return new OpenAI({
       apiKey,
@@ -220,4 +221,10 @@ function lazyClient(options: OpenAIAdapterOptions, apiKey: string): () => Promis
     });
   };
   return () => (loading ??= load());
+}
+
+/** The SDK's CommonJS build: its 226 files load in four fifths of the time that its modules take (README, "Cold start"). */
+function loadSdk(): typeof OpenAISdk {
+  const { OpenAI } = createRequire(import.meta.url)("openai/client");
+  return OpenAI;
 }

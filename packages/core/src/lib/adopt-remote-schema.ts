@@ -8,43 +8,39 @@ import {
   MAX_SCHEMA_JSON_DEPTH,
   type SchemaProblem,
 } from "./schema-lint.ts";
-import { mapSubschemas, subschemas } from "./schema-walk.ts";
+import { type Keywords, mapSubschemas, subschemas } from "./schema-walk.ts";
 import type { JsonSchemaObject } from "./schema.ts";
 import { shortText } from "./short-json.ts";
 
-/** The largest schema that is adopted, in bytes of UTF-8 JSON. */
-export const MAX_REMOTE_SCHEMA_BYTES: number = 256 * 1024;
-
-/** The schema, or why its tool has to be skipped (the end of a sentence). */
+/** The schema, or why its tool has to be skipped (the rest of a sentence about the tool). */
 export type AdoptedSchema =
   | { readonly ok: true; readonly schema: JsonSchemaObject }
   | { readonly ok: false; readonly reason: string };
 
+const MAX_BYTES = 256 * 1024;
+
 /**
- * Adopts the input schema of a remote tool (spec core.md section 2): `$id` and unknown keywords are removed, tuples and
- * dependencies of older drafts are renamed, regular expressions are told to the model but never run here, a missing root type
- * or `properties` is added. Refused: over 256 KiB, deeper than 64, a `$ref` that is not local, anything that would
- * not compile. The result is a deep-frozen copy. Never throws.
+ * Adopts the input schema of a remote tool (spec core.md section 2): `$id` and unknown keywords are removed, tuples of
+ * older drafts are renamed, regular expressions are told to the model but never run here, a missing root type or
+ * `properties` is added. Refused: over 256 KiB of JSON, deeper than 64, a `$ref` that is not local, anything that
+ * would not compile. The result is a deep-frozen copy. Never throws.
  */
 export function adoptRemoteSchema(schema: unknown): AdoptedSchema {
-  if (!isPlainObject(schema)) return refused("is not a JSON Schema object");
   const { copy, problems } = copyJson(schema, MAX_SCHEMA_JSON_DEPTH);
-  const [notJson] = problems;
-  if (notJson !== undefined) return refused(`is not plain JSON: ${placed(notJson)}`);
-  const bytes = Buffer.byteLength(JSON.stringify(copy));
-  if (bytes > MAX_REMOTE_SCHEMA_BYTES)
-    return refused(`is ${bytes} bytes long; at most ${MAX_REMOTE_SCHEMA_BYTES} are taken`);
+  if (problems[0] !== undefined) return refused(`is not plain JSON: ${placed(problems[0])}`);
   if (!isPlainObject(copy)) return refused("is not a JSON Schema object");
-  const current = modernise(copy);
-  const root = mentionsPattern(current) ? withoutPatterns(current) : current;
-  const adopted: Record<string, unknown> = {
-    ...root,
-    type: root["type"] ?? "object",
-    properties: root["properties"] ?? {},
-  };
-  const [first] = lintSchema(adopted, { root: true, remote: true });
-  if (first !== undefined) return refused(`cannot be used: ${placed(first)}`);
-  return { ok: true, schema: deepFreeze(declareRequired(adopted)) };
+  const bytes = Buffer.byteLength(JSON.stringify(copy));
+  if (bytes > MAX_BYTES) return refused(`is ${bytes} bytes long; at most ${MAX_BYTES} are taken`);
+  const modern = modernise(copy);
+  const safe = mentionsPattern(modern) ? withoutPatterns(modern) : modern;
+  const { type = "object", properties = {}, required } = safe;
+  const [fault] = lintSchema({ ...safe, type, properties }, { root: true, remote: true });
+  if (fault !== undefined) return refused(`cannot be used: ${placed(fault)}`);
+  // A required name that is not declared would be dropped as unknown and then be missing, so it is declared.
+  const declared = isPlainObject(properties) ? properties : {};
+  const missing = Array.isArray(required) ? required.filter((name) => !Object.hasOwn(declared, name)) : [];
+  const all = { ...declared, ...Object.fromEntries(missing.map((name) => [name, {}])) };
+  return { ok: true, schema: deepFreeze({ ...safe, type: "object", properties: all }) };
 }
 
 function refused(reason: string): AdoptedSchema {
@@ -55,16 +51,26 @@ function placed({ path, problem }: SchemaProblem): string {
   return `${path === "" ? "" : `at "${shortText(path, 200)}" it `}${shortText(problem, 300)}`;
 }
 
-/** Every keyword as 2020-12 spells it, and no unknown one. */
+/** A wrong value of these says nothing about what is valid, so it does not cost the tool. */
+const ANNOTATIONS: ReadonlySet<string> = new Set(
+  "$schema $comment title description examples deprecated readOnly writeOnly format contentEncoding contentMediaType".split(
+    " ",
+  ),
+);
+
+/** Tuples as 2020-12 spells them, and only keywords it has. The boolean exclusive bounds of draft 4 are left out. */
 function modernise(schema: Keywords): Record<string, unknown> {
-  const entries = Object.entries(schema).flatMap(([keyword, value]) => modernEntry(keyword, value, schema));
+  const entries = Object.entries(schema).flatMap(([keyword, value]): (readonly [string, unknown])[] => {
+    if (keyword === "items" && Array.isArray(value)) return [["prefixItems", value]];
+    if (keyword === "additionalItems" && Array.isArray(schema["items"])) return [["items", value]];
+    if (keyword === "$id" || !isSchemaKeyword(keyword)) return [];
+    const isHarmless = ANNOTATIONS.has(keyword) || typeof value === "boolean";
+    return isHarmless && !keywordTakes(keyword, value) ? [] : [[keyword, value]];
+  });
   return mapSubschemas(Object.fromEntries(entries), (at) =>
     isPlainObject(at.schema) ? modernise(at.schema) : at.schema,
   );
 }
-
-type Keywords = Readonly<Record<string, unknown>>;
-type Entries = readonly (readonly [string, unknown])[];
 
 function mentionsPattern(schema: unknown): boolean {
   if (!isPlainObject(schema)) return false;
@@ -75,91 +81,25 @@ function mentionsPattern(schema: unknown): boolean {
   );
 }
 
-/** What becomes of one keyword. Draft 4 to 7 spell tuples, dependencies and exclusive bounds in other ways. */
-function modernEntry(keyword: string, value: unknown, schema: Keywords): Entries {
-  switch (keyword) {
-    case "items":
-      if (!Array.isArray(value)) return [[keyword, value]];
-      return schema["additionalItems"] === undefined
-        ? [["prefixItems", value]]
-        : [
-            ["prefixItems", value],
-            ["items", schema["additionalItems"]],
-          ];
-    case "dependencies":
-      return isPlainObject(value) ? dependents(value) : [];
-    case "minimum":
-    case "maximum":
-      return schema[exclusive(keyword)] === true ? [[exclusive(keyword), value]] : [[keyword, value]];
-    case "exclusiveMinimum":
-    case "exclusiveMaximum":
-      return typeof value === "boolean" ? [] : [[keyword, value]];
-    case "$id":
-      return [];
-    default:
-      return isSchemaKeyword(keyword) && !(ANNOTATIONS.has(keyword) && !keywordTakes(keyword, value))
-        ? [[keyword, value]]
-        : [];
-  }
-}
-
-/** A wrong value here says nothing about what is valid, so it does not cost the tool. */
-const ANNOTATIONS: ReadonlySet<string> = new Set(
-  "$schema $comment title description examples deprecated readOnly writeOnly format contentEncoding contentMediaType".split(
-    " ",
-  ),
-);
-
-function exclusive(keyword: "minimum" | "maximum"): string {
-  return keyword === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum";
-}
-
-function dependents(value: Keywords): Entries {
-  const named = Object.entries(value);
-  const required = named.filter(([, item]) => Array.isArray(item));
-  const schemas = named.filter(([, item]) => !Array.isArray(item));
-  return [
-    ["dependentRequired", Object.fromEntries(required)],
-    ["dependentSchemas", Object.fromEntries(schemas)],
-  ];
-}
+const RISKY = "pattern patternProperties not if then else contains minContains maxContains".split(" ");
 
 /**
- * A regular expression of a stranger can hold this process up for hours, so none is run: the model is told of it in words.
- * Whatever would turn "matches more" into "is refused" goes with it: names that no pattern allows, negations, conditions.
+ * A regular expression of a stranger can hold this process up for hours, so none is run: the model is told of it in
+ * words. Whatever would turn "matches more" into "is refused" goes with it: names that no pattern allows, negations,
+ * conditions.
  */
 function withoutPatterns(schema: Keywords): Record<string, unknown> {
-  const entries = Object.entries(schema).flatMap(([keyword, value]) => loosened(keyword, value, schema));
-  const open = mapSubschemas(Object.fromEntries(entries), (at) =>
+  const { pattern, patternProperties, description } = schema;
+  const closing = patternProperties === undefined ? [] : ["additionalProperties", "unevaluatedProperties"];
+  const entries = Object.entries(schema).filter(
+    ([keyword]) => !RISKY.includes(keyword) && !closing.includes(keyword),
+  );
+  const renamed = entries.map(([keyword, value]) => [keyword === "oneOf" ? "anyOf" : keyword, value]);
+  if (typeof pattern === "string") {
+    const sentence = `Must match the pattern ${shortText(pattern, 300)}`;
+    renamed.push(["description", typeof description === "string" ? `${description} ${sentence}` : sentence]);
+  }
+  return mapSubschemas(Object.fromEntries(renamed), (at) =>
     isPlainObject(at.schema) ? withoutPatterns(at.schema) : at.schema,
   );
-  if (schema["pattern"] === undefined) return open;
-  const sentence = `Must match the pattern ${shortText(String(schema["pattern"]), 300)}`;
-  const { description } = open;
-  return {
-    ...open,
-    description:
-      typeof description === "string" && description !== "" ? `${description} ${sentence}` : sentence,
-  };
-}
-
-function loosened(keyword: string, value: unknown, schema: Keywords): Entries {
-  if (RISKY.has(keyword)) return [];
-  if (keyword === "oneOf") return schema["anyOf"] === undefined ? [["anyOf", value]] : [];
-  const closing = keyword === "additionalProperties" || keyword === "unevaluatedProperties";
-  return closing && schema["patternProperties"] !== undefined ? [] : [[keyword, value]];
-}
-
-const RISKY: ReadonlySet<string> = new Set(
-  "pattern patternProperties not if then else contains minContains maxContains".split(" "),
-);
-
-/** A required name that is not declared would be dropped as unknown and then be missing, so it is declared. */
-function declareRequired(schema: JsonSchemaObject): JsonSchemaObject {
-  const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(schema.properties ?? {}, name));
-  if (missing.length === 0) return schema;
-  return {
-    ...schema,
-    properties: { ...schema.properties, ...Object.fromEntries(missing.map((name) => [name, {}])) },
-  };
 }

@@ -1,7 +1,7 @@
 /** What has to be done to arguments before they are validated, worked out once per schema. */
 
-import { type Json, type JsonObject, isPlainObject, joinPath } from "./json.ts";
-import { declaredProperties, resolveLocalReference, subschemas } from "./schema-walk.ts";
+import { isPlainObject, type Json, type JsonObject, joinPath } from "./json.ts";
+import { declaredProperties, type Keywords, resolveLocalReference, subschemas } from "./schema-walk.ts";
 import type { JsonSchemaObject } from "./schema.ts";
 
 /** The plan of one schema. */
@@ -26,13 +26,12 @@ const plans = new WeakMap<JsonSchemaObject, ArgumentPlan>();
 
 /** The plan of a (frozen) schema, one per schema object. */
 export function planOf(schema: JsonSchemaObject): ArgumentPlan {
-  let plan = plans.get(schema);
-  if (plan === undefined) {
-    const { names, statesRest } = declaredProperties(schema, schema);
-    const known = statesRest ? undefined : names;
-    plan = { known, nulls: nullPlan(schema, schema, new Map()), hasDefaults: mentionsDefault(schema) };
-    plans.set(schema, plan);
-  }
+  const known = plans.get(schema);
+  if (known !== undefined) return known;
+  const { names, statesRest } = declaredProperties(schema, schema);
+  const nulls = nullPlan(schema, { root: schema, made: new Map() });
+  const plan = { known: statesRest ? undefined : names, nulls, hasDefaults: mentionsDefault(schema) };
+  plans.set(schema, plan);
   return plan;
 }
 
@@ -41,49 +40,49 @@ function mentionsDefault(schema: unknown): boolean {
   return schema["default"] !== undefined || subschemas(schema).some((at) => mentionsDefault(at.schema));
 }
 
-function nullPlan(schema: unknown, root: unknown, made: Map<unknown, NullPlan>): NullPlan {
-  const known = made.get(schema);
+function nullPlan(
+  schema: unknown,
+  state: { readonly root: unknown; readonly made: Map<unknown, NullPlan> },
+): NullPlan {
+  const known = state.made.get(schema);
   if (known !== undefined) return known;
   const plan: NullPlan = { drop: new Set(), properties: new Map() };
-  made.set(schema, plan); // before its children, since a schema may refer to itself
-  for (const shape of shapesOf(schema, root)) {
-    const { properties, items } = shape;
-    if (isPlainObject(items)) plan.items = nullPlan(items, root, made);
-    if (!isPlainObject(properties)) continue;
-    for (const [name, property] of Object.entries(properties)) {
-      if (refusesNull(property, root)) plan.drop.add(name);
-      plan.properties.set(name, nullPlan(property, root, made));
+  state.made.set(schema, plan); // before its children, since a schema may refer to itself
+  for (const { properties, items } of shapesOf(schema, state.root)) {
+    if (isPlainObject(items)) plan.items = nullPlan(items, state);
+    for (const [name, property] of isPlainObject(properties) ? Object.entries(properties) : []) {
+      if (refusesNull(property, state.root)) plan.drop.add(name);
+      plan.properties.set(name, nullPlan(property, state));
     }
   }
   return plan;
 }
 
-/** The schemas that certainly apply to a value: the schema, what it refers to, `allOf`, the one alternative that is not null. */
-export function shapesOf(schema: unknown, root: unknown): readonly Record<string, unknown>[] {
+/** The schemas that certainly apply: the schema, what it refers to, `allOf`, and the one alternative that is not null. */
+export function shapesOf(schema: unknown, root: unknown): readonly Keywords[] {
   if (!isPlainObject(schema)) return [];
-  const { $ref, allOf, anyOf, oneOf } = schema;
-  const target = typeof $ref === "string" ? resolveLocalReference(root, $ref) : undefined;
-  const unions = [anyOf, oneOf].flatMap((branches) => {
-    const others = Array.isArray(branches)
-      ? branches.filter((branch) => !isPlainObject(branch) || branch["type"] !== "null")
-      : [];
-    return others.length === 1 ? others : [];
-  });
-  const more = [target, ...(Array.isArray(allOf) ? allOf : []), ...unions];
-  return [schema, ...more.flatMap((part) => shapesOf(part, root))];
+  const unions = [schema["anyOf"], schema["oneOf"]].filter(Array.isArray);
+  const others = unions.map((branches) =>
+    branches.filter((branch) => !isPlainObject(branch) || branch["type"] !== "null"),
+  );
+  const parts = [schema["allOf"], ...others.filter((branches) => branches.length === 1)].flat();
+  return [
+    schema,
+    ...[resolveLocalReference(root, schema["$ref"]), ...parts].flatMap((part) => shapesOf(part, root)),
+  ];
 }
 
 /** True when the schema certainly refuses null; in doubt false. */
 export function refusesNull(schema: unknown, root: unknown): boolean {
   if (!isPlainObject(schema)) return schema === false;
-  const { type, $ref, allOf, anyOf, oneOf } = schema;
+  const { type, enum: values, const: constant, $ref, allOf } = schema;
   if (type !== undefined && ![type].flat().includes("null")) return true;
-  if (Array.isArray(schema["enum"]) && !schema["enum"].includes(null)) return true;
-  if (schema["const"] !== undefined && schema["const"] !== null) return true;
-  if (typeof $ref === "string" && refusesNull(resolveLocalReference(root, $ref), root)) return true;
-  if (Array.isArray(allOf) && allOf.some((part) => refusesNull(part, root))) return true;
-  return [anyOf, oneOf].some(
-    (branches) => Array.isArray(branches) && branches.every((branch) => refusesNull(branch, root)),
+  if (Array.isArray(values) && !values.includes(null)) return true;
+  if (constant !== undefined && constant !== null) return true;
+  const refuses = (part: unknown): boolean => refusesNull(part, root);
+  if (refuses(resolveLocalReference(root, $ref)) || [allOf].flat().some(refuses)) return true;
+  return [schema["anyOf"], schema["oneOf"]].some(
+    (branches) => Array.isArray(branches) && branches.every(refuses),
   );
 }
 
@@ -95,22 +94,20 @@ export function removeNulls(value: Json, plan: NullPlan): void {
     return;
   }
   for (const [name, item] of Object.entries(value)) {
+    const below = typeof item === "object" ? plan.properties.get(name) : undefined;
     if (item === null && plan.drop.has(name)) Reflect.deleteProperty(value, name);
-    else if (typeof item === "object") {
-      const below = plan.properties.get(name);
-      if (below !== undefined) removeNulls(item, below);
-    }
+    else if (below !== undefined) removeNulls(item, below);
   }
 }
 
 /** The arguments without unknown top-level names, and those names. */
 export function dropUnknown(
   args: JsonObject,
-  known: ReadonlySet<string>,
+  known: ArgumentPlan["known"],
 ): { readonly kept: JsonObject; readonly unknown: readonly string[] } {
-  const unknown = Object.keys(args).filter((name) => !known.has(name));
+  const unknown = known === undefined ? [] : Object.keys(args).filter((name) => !known.has(name));
   if (unknown.length === 0) return { kept: args, unknown };
-  return { kept: Object.fromEntries(Object.entries(args).filter(([name]) => known.has(name))), unknown };
+  return { kept: Object.fromEntries(Object.entries(args).filter(([name]) => known?.has(name))), unknown };
 }
 
 /** The objects inside a value and the names they have now. */
@@ -132,7 +129,8 @@ export function noteNames(value: Json, path: string = ""): NamesBefore {
 export function namesAdded(before: NamesBefore): readonly string[] {
   return before.flatMap(({ object, path, names }) => {
     const now = Object.keys(object);
-    if (now.length === names.length) return [];
-    return now.filter((name) => !names.includes(name)).map((name) => joinPath(path, name));
+    return now.length === names.length
+      ? []
+      : now.filter((name) => !names.includes(name)).map((name) => joinPath(path, name));
   });
 }

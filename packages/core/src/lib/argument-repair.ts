@@ -1,72 +1,54 @@
 /** What a model meant: JSON text where a structure belongs, `"5"` where a number belongs. Nothing is guessed. */
 
-import { copyJson, type Json, isPlainObject } from "./json.ts";
+import { copyJson, isPlainObject, type Json } from "./json.ts";
+import { ownValue } from "./schema-walk.ts";
 import type { ValidationProblem } from "./validate.ts";
 
 /**
- * A copy of the value with every string decoded that a problem wants as something else, where that loses nothing; undefined
- * when there is nothing to decode or the result would not be JSON. The caller validates the whole result.
+ * A copy of the value with every string decoded that a problem wants as something else, where that loses nothing;
+ * undefined when there is nothing to decode or the result would not be JSON. The caller validates the whole result.
  */
 export function repairArguments(value: Json, problems: readonly ValidationProblem[]): Json | undefined {
   const { copy } = copyJson(value);
   let changed = false;
-  for (const problem of problems) {
-    const name = problem.segments.at(-1);
-    if (name === undefined || !(problem.keyword in WANTED)) continue;
-    const parent = problem.segments.slice(0, -1).reduce<unknown>(below, copy);
-    const text = below(parent, name);
-    const decoded = typeof text === "string" ? decodeText(text, wantedBy(problem)) : undefined;
-    if (decoded === undefined || typeof parent !== "object" || parent === null) continue;
-    changed = Reflect.set(parent, name, decoded) || changed;
+  for (const { keyword, params, segments } of problems) {
+    const name = segments.at(-1);
+    const parent = segments.slice(0, -1).reduce<unknown>(ownValue, copy);
+    if (name === undefined || typeof parent !== "object" || parent === null) continue;
+    const decoded = decodeText(ownValue(parent, name), (meant) => isWanted(meant, keyword, params));
+    if (decoded !== undefined) changed = Reflect.set(parent, name, decoded) || changed;
   }
   const repaired = copyJson(copy); // what was decoded may be too deep or hold __proto__
   return changed && repaired.problems.length === 0 ? repaired.copy : undefined;
 }
 
-function below(here: unknown, step: string | number): unknown {
-  return typeof here === "object" && here !== null && Object.hasOwn(here, step)
-    ? Reflect.get(here, step)
-    : undefined;
+/** True when a failed keyword says that this value would be right. */
+function isWanted(meant: unknown, keyword: string, params: ValidationProblem["params"]): boolean {
+  if (keyword === "enum" || keyword === "const") {
+    return (
+      typeof meant !== "object" && [params["allowedValues"], params["allowedValue"]].flat().includes(meant)
+    );
+  }
+  const types = keyword === "type" ? [params["type"]].flat() : [];
+  return (
+    types.includes(Array.isArray(meant) ? "array" : typeof meant) ||
+    (types.includes("integer") && Number.isInteger(meant))
+  );
 }
 
-type Wanted = (decoded: unknown) => boolean;
-
-/** The keywords whose failure says what would be right, and the name under which ajv tells it. */
-const WANTED = { type: "type", enum: "allowedValues", const: "allowedValue" };
-
-function wantedBy({ keyword, params }: ValidationProblem): Wanted {
-  if (keyword === "type")
-    return (decoded) =>
-      [params["type"]].flat().includes(typeName(decoded)) || isIntegerFor(params["type"], decoded);
-  const allowed = [params["allowedValues"], params["allowedValue"]].flat();
-  return (decoded) => typeof decoded !== "object" && allowed.includes(decoded);
-}
-
-function isIntegerFor(types: unknown, decoded: unknown): boolean {
-  return [types].flat().includes("integer") && Number.isInteger(decoded);
-}
-
-function typeName(value: unknown): string {
-  return Array.isArray(value) ? "array" : typeof value;
-}
-
-/** The JSON value a text stands for, when it is wanted and the text says exactly that. */
-export function decodeText(text: string, wanted: Wanted): unknown {
-  let decoded: unknown;
+/** The JSON value a text stands for, when it is wanted and the text says exactly that; otherwise undefined. */
+export function decodeText(text: unknown, wanted: (meant: unknown) => boolean): unknown {
+  if (typeof text !== "string") return undefined;
+  let meant: unknown;
   try {
-    decoded = JSON.parse(text);
+    meant = JSON.parse(text);
   } catch {
     return undefined; // plain text
   }
-  if (typeof decoded === "number" && !isExact(text, decoded)) return undefined;
-  const scalar = typeof decoded === "number" || typeof decoded === "boolean";
-  return (scalar || Array.isArray(decoded) || isPlainObject(decoded)) && wanted(decoded)
-    ? decoded
-    : undefined;
-}
-
-/** True when writing the number gives the text again, zeros at the end of a fraction aside. */
-function isExact(text: string, value: number): boolean {
-  const plain = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-  return String(value) === plain;
+  // A number is exact when writing it gives the text again, zeros at the end of a fraction aside.
+  const exact = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  if (typeof meant === "number" && String(meant) !== exact) return undefined;
+  const isDecodable =
+    typeof meant === "number" || typeof meant === "boolean" || Array.isArray(meant) || isPlainObject(meant);
+  return isDecodable && wanted(meant) ? meant : undefined;
 }

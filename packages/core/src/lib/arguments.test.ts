@@ -404,9 +404,11 @@ describe("a Standard Schema", () => {
     const fail = (): never => {
       throw new Error("boom");
     };
-    expect(await fromModel(standardTool(broken(fail)), {})).toEqual(refused(/could not be checked: boom/));
+    expect(await fromModel(standardTool(broken(fail)), {})).toEqual(refused(/could not be checked: .*boom/));
     const reject = (() => Promise.reject(new Error("later"))) as () => never;
-    expect(await fromModel(standardTool(broken(reject)), {})).toEqual(refused(/could not be checked: later/));
+    expect(await fromModel(standardTool(broken(reject)), {})).toEqual(
+      refused(/could not be checked: .*later/),
+    );
   });
   it("a strict tool refuses unknown names beside its issues", async () => {
     expect(await fromCode(standardTool(schema, true), { more: 1 })).toEqual(

@@ -8,7 +8,8 @@ export type CallStop = "tool_timeout" | "cancelled";
 /** Owns the handler's signal and the timer. `dispose` on every path. */
 export class CallControl {
   readonly timeoutMs: number;
-  readonly #controller = new AbortController();
+  #controller: AbortController | undefined;
+  #reason: unknown;
   readonly #caller: AbortSignal | undefined;
   readonly #onCallerAbort = (): void => this.#end("cancelled", this.#caller?.reason);
   readonly #cancelTimer: () => void;
@@ -28,6 +29,11 @@ export class CallControl {
 
   /** The signal the handler gets. */
   get signal(): AbortSignal {
+    // Made when somebody asks for it: most handlers never do.
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stop !== undefined) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
   }
 
@@ -56,7 +62,8 @@ export class CallControl {
   #end(stop: CallStop, reason: unknown): void {
     if (this.done) return;
     this.#stop = stop;
+    this.#reason = reason;
     this.#onStop?.();
-    this.#controller.abort(reason);
+    this.#controller?.abort(reason);
   }
 }

@@ -3,7 +3,8 @@
 import { planOf, refusesNull, removeNulls, shapesOf } from "./argument-plan.ts";
 import { copyJson, isPlainObject, type Json, type JsonObject } from "./json.ts";
 import { quickCheck } from "./quick-check.ts";
-import type { JsonSchema, JsonSchemaObject } from "./schema.ts";
+import { type Keywords, ownValue } from "./schema-walk.ts";
+import type { JsonSchemaObject } from "./schema.ts";
 
 /** Where a schema went whose root the dialect refuses. */
 export const WRAPPER_PROPERTY = "input";
@@ -17,8 +18,8 @@ export interface RestoreOptions {
 }
 
 /**
- * A copy of the arguments without the nulls of optional properties, with enumeration values of the type they had, with the
- * empty objects that could not be asked for, and out of the wrapper. Validation against the original schema follows.
+ * A copy of the arguments without the nulls of optional properties, with enumeration values of the type they had, with
+ * the empty objects that could not be asked for, and out of the wrapper. Validation against the original schema follows.
  */
 export function restoreArguments(
   schema: JsonSchemaObject,
@@ -36,7 +37,7 @@ interface RestoreState extends RestoreOptions {
   readonly root: JsonSchemaObject;
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
+function isObject(value: Json): value is JsonObject {
   return isPlainObject(value);
 }
 
@@ -49,57 +50,47 @@ function restoreValue(schema: unknown, value: Json, state: RestoreState): Json {
   );
 }
 
-function restoreBelow(shape: Readonly<Record<string, unknown>>, value: Json, state: RestoreState): Json {
+function restoreBelow(shape: Keywords, value: Json, state: RestoreState): Json {
+  const { properties, required, prefixItems, items } = shape;
   if (Array.isArray(value)) {
-    const parts = Array.isArray(shape["prefixItems"]) ? shape["prefixItems"] : [];
-    return value.map((item: Json, index) => restoreValue(parts[index] ?? shape["items"], item, state));
+    return value.map((item: Json, index) => restoreValue(ownValue(prefixItems, index) ?? items, item, state));
   }
-  if (!isObject(value) || !isPlainObject(shape["properties"])) return value;
+  if (!isObject(value) || !isPlainObject(properties)) return value;
   const restored: Record<string, Json> = { ...value };
-  for (const [name, property] of Object.entries(shape["properties"])) {
-    const item = value[name];
-    if (item !== undefined && Object.hasOwn(value, name))
-      restored[name] = restoreValue(property, item, state);
-    else if (state.omitsEmptyObjects && isNeededEmptyObject(shape, name, state)) restored[name] = {};
+  for (const [name, property] of Object.entries(properties)) {
+    const item = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (item !== undefined) restored[name] = restoreValue(property, item, state);
+    else if (
+      state.omitsEmptyObjects &&
+      Array.isArray(required) &&
+      required.includes(name) &&
+      isEmptyObject(property, state)
+    )
+      restored[name] = {};
   }
   return restored;
 }
 
-function isNeededEmptyObject(
-  shape: Readonly<Record<string, unknown>>,
-  name: string,
-  state: RestoreState,
-): boolean {
-  const { properties, required } = shape;
-  if (!Array.isArray(required) || !required.includes(name) || !isPlainObject(properties)) return false;
-  return shapesOf(properties[name], state.root).some(
-    (part) => part["type"] === "object" && Object.keys(part["properties"] ?? {}).length === 0,
+function isEmptyObject(schema: unknown, { root }: RestoreState): boolean {
+  return shapesOf(schema, root).some(
+    ({ type, properties = {} }) => type === "object" && Object.keys(Object(properties)).length === 0,
   );
 }
 
 /** A text that fits nothing but stands for one of the values which may be sent only as text. */
 function restoreChoice(schema: unknown, value: string, state: RestoreState): Json {
-  const choices = choicesOf(schema, state).filter((choice) => typeof choice !== "string" && choice !== null);
-  const meant = choices.find((choice) => JSON.stringify(choice) === value);
-  if (meant === undefined || (isSchema(schema) && quickCheck(schema, value) === "valid")) return value;
-  return copyJson(meant).copy;
-}
-
-function isSchema(schema: unknown): schema is JsonSchema {
-  return typeof schema === "boolean" || isPlainObject(schema);
+  const meant = choicesOf(schema, state).find(
+    (choice) => typeof choice !== "string" && choice !== null && JSON.stringify(choice) === value,
+  );
+  const isText = isPlainObject(schema) && quickCheck(schema, value) === "valid";
+  return meant === undefined || isText ? value : copyJson(meant).copy;
 }
 
 function choicesOf(schema: unknown, state: RestoreState): readonly unknown[] {
   return shapesOf(schema, state.root).flatMap((shape) => {
-    const own = [shape["enum"], shape["const"] === undefined ? [] : [shape["const"]]].flatMap((list) =>
-      Array.isArray(list) ? list : [],
-    );
-    const unions = [shape["anyOf"], shape["oneOf"]].flatMap((list) => (Array.isArray(list) ? list : []));
-    return [
-      ...own,
-      ...unions
-        .filter((branch) => refusesNull(branch, state.root))
-        .flatMap((branch) => choicesOf(branch, state)),
-    ];
+    const own = [shape["enum"] ?? [], shape["const"] ?? []].flat();
+    const branches = [shape["anyOf"] ?? [], shape["oneOf"] ?? []].flat();
+    const closed = branches.filter((branch) => refusesNull(branch, state.root)); // one that takes anything needs no help
+    return [...own, ...closed.flatMap((branch) => choicesOf(branch, state))];
   });
 }

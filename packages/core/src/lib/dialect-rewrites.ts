@@ -2,10 +2,8 @@
 
 import { refusesNull } from "./argument-plan.ts";
 import { isPlainObject } from "./json.ts";
+import type { Keywords } from "./schema-walk.ts";
 import { shortJson } from "./short-json.ts";
-
-/** A schema on its way into a dialect; never changed in place. */
-export type Draft = Readonly<Record<string, unknown>>;
 
 /** What happened to a keyword. */
 export type LossAction = "dropped" | "rewritten" | "inlined" | "described";
@@ -14,20 +12,24 @@ export type LossAction = "dropped" | "rewritten" | "inlined" | "described";
 export interface RewriteContext {
   readonly root: unknown;
   /** What a reference points at, to be put in its place; undefined where recursion has to be cut. */
-  open(reference: string): Draft | undefined;
+  open(reference: string): Keywords | undefined;
   /** Lists a change; a `described` one also tells the model the note. */
   note(keyword: string, action: LossAction, note: string): void;
 }
 
 /** Changes one schema. Returns it untouched when there is nothing to do, undefined to leave it out. */
-export type Rewrite = (schema: Draft, context: RewriteContext) => Draft | undefined;
+export type Rewrite = (schema: Keywords, context: RewriteContext) => Keywords | undefined;
 
-function without(schema: Draft, ...keywords: readonly string[]): Record<string, unknown> {
+function without(schema: Keywords, ...keywords: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !keywords.includes(keyword)));
 }
 
 /** The same keys in the same order, with one renamed and given a new value. */
-function replace(schema: Draft, keyword: string, entry: readonly [string, unknown]): Record<string, unknown> {
+function replace(
+  schema: Keywords,
+  keyword: string,
+  entry: readonly [string, unknown],
+): Record<string, unknown> {
   return Object.fromEntries(Object.entries(schema).map((pair) => (pair[0] === keyword ? entry : pair)));
 }
 
@@ -39,11 +41,16 @@ function asMap(value: unknown): Record<string, unknown> {
   return isPlainObject(value) ? value : {};
 }
 
-function typesOf(schema: Draft): readonly unknown[] {
+function typesOf(schema: Keywords): readonly unknown[] {
   return schema["type"] === undefined ? [] : [schema["type"]].flat();
 }
 
-/** Descriptions joined with a space, as an entry to spread; nothing when there is none. */
+/** Equal values once. */
+export function distinct<T>(values: readonly T[]): readonly T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+}
+
+/** Texts joined with a space as a description to spread; nothing when there is none. */
 export function joinedDescription(...texts: readonly unknown[]): { readonly description?: string } {
   const text = texts.filter((part) => typeof part === "string" && part !== "").join(" ");
   return text === "" ? {} : { description: text };
@@ -60,46 +67,37 @@ export const inlineReference: Rewrite = (schema, context) => {
 /** A `$ref` may have no keywords beside it: they move around it. */
 export const loneReference: Rewrite = (schema) => {
   const { $ref, $defs, definitions, ...beside } = schema;
-  return $ref === undefined || Object.keys(beside).length === 0
-    ? schema
-    : { ...without(schema, "$ref"), anyOf: [{ $ref }] };
+  if ($ref === undefined || Object.keys(beside).length === 0) return schema;
+  return { ...without(schema, "$ref"), anyOf: [{ $ref }] };
 };
 
-/** `allOf` becomes one schema: properties and required names united; of other keywords the first wins, the rest is said. */
+/** `allOf` becomes one schema: properties and required names united, of other keywords the first wins. */
 export const mergeAllOf: Rewrite = (schema, context) => {
-  if (asList(schema["allOf"]).length === 0) return schema;
-  const parts = asList(schema["allOf"]).map(
-    (part) => mergeAllOf(inlineReference(asMap(part), context) ?? {}, context) ?? {},
-  );
+  if (schema["allOf"] === undefined) return schema;
   context.note("allOf", "rewritten", "merged into one schema");
-  return parts.reduce<Draft>(
-    (merged, part) => {
-      const clash = Object.keys(part).find(
-        (keyword) =>
-          !UNITED.has(keyword) &&
-          keyword in merged &&
-          shortJson(merged[keyword]) !== shortJson(part[keyword]),
-      );
-      if (clash !== undefined)
-        context.note("allOf", "described", `and also ${clash}: ${shortJson(part[clash], 200)}`);
+  const flat: Rewrite = (part) => mergeAllOf(inlineReference(part, context) ?? {}, context);
+  return asList(schema["allOf"]).reduce<Keywords>(
+    (merged, next) => {
+      const part = flat(asMap(next), context) ?? {};
       const properties = {
         ...asMap(merged["properties"]),
         ...without(asMap(part["properties"]), ...Object.keys(asMap(merged["properties"]))),
       };
-      const required = [...new Set([...asList(merged["required"]), ...asList(part["required"])])];
+      const required = distinct([...asList(merged["required"]), ...asList(part["required"])]);
+      const united = {
+        ...(Object.keys(properties).length > 0 && { properties }),
+        ...(required.length > 0 && { required }),
+      };
       return {
         ...part,
         ...merged,
+        ...united,
         ...joinedDescription(merged["description"], part["description"]),
-        ...(Object.keys(properties).length > 0 && { properties }),
-        ...(required.length > 0 && { required }),
       };
     },
     without(schema, "allOf"),
   );
 };
-
-const UNITED: ReadonlySet<string> = new Set(["properties", "required", "description", "title"]);
 
 /** `const` becomes an enumeration of one. */
 export const constToEnum: Rewrite = (schema, context) => {
@@ -122,17 +120,12 @@ const BOUNDS = [
 
 /** An exclusive bound of an integer becomes the next integer; of a number the bound itself, and is said. */
 export const inclusiveBounds: Rewrite = (schema, context) =>
-  BOUNDS.reduce<Draft>((current, [exclusive, inclusive, up]) => {
-    const bound = current[exclusive];
+  BOUNDS.reduce<Keywords>((current, [exclusive, inclusive, up]) => {
+    const { [exclusive]: bound, [inclusive]: own, type } = current;
     if (typeof bound !== "number") return current;
-    const whole = current["type"] === "integer";
-    const next = whole ? up * (Math.floor(up * bound) + 1) : bound;
-    context.note(
-      exclusive,
-      whole ? "rewritten" : "described",
-      whole ? `as ${inclusive} ${next}` : `${exclusive}: ${bound}`,
-    );
-    const own = current[inclusive];
+    const next = type === "integer" ? up * (Math.floor(up * bound) + 1) : bound;
+    if (type === "integer") context.note(exclusive, "rewritten", `as ${inclusive} ${next}`);
+    else context.note(exclusive, "described", `${exclusive}: ${bound}`);
     const tighter = typeof own === "number" && up * own > up * next ? own : next;
     return replace(without(current, inclusive), exclusive, [inclusive, tighter]);
   }, schema);
@@ -160,7 +153,10 @@ const KEYWORDS_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
   object: ["properties", "required", "minProperties", "maxProperties"],
 };
 
-/** `type: ["T", "null"]` and a null alternative become `nullable`; several types become alternatives. */
+/**
+ * `type: ["T", "null"]` and a null alternative become `nullable`, several types become alternatives, and what stands
+ * beside an `anyOf` moves into each alternative, since `anyOf` has to be the only keyword of its schema.
+ */
 export const nullableTypes: Rewrite = (schema, context) => {
   const types = typesOf(schema);
   const branches = asList(schema["anyOf"]);
@@ -168,41 +164,33 @@ export const nullableTypes: Rewrite = (schema, context) => {
   const named = types.filter((type) => type !== "null");
   const isNullable = named.length < types.length || alternatives.length < branches.length;
   if (isNullable || named.length > 1)
-    context.note("type", "rewritten", named.length > 1 ? "as alternatives" : "as nullable");
+    context.note("type", "rewritten", isNullable ? "as nullable" : "as alternatives");
   const nullable = isNullable ? { nullable: true } : {};
-  if (branches.length > 0)
-    return aloneInUnion({ ...without(schema, "anyOf", "type"), ...nullable }, alternatives);
-  if (named.length <= 1)
+  if (branches.length === 0 && named.length <= 1)
     return { ...schema, ...(types.length > 0 && { type: named[0] ?? "string" }), ...nullable };
-  const typed = named.map((type) => ({
+  const split = branches.length === 0 ? Object.values(KEYWORDS_BY_TYPE).flat() : ["anyOf"];
+  const beside: Keywords = { ...without(schema, "type", ...split), ...nullable };
+  const own = (type: unknown): Keywords => ({
     type,
-    ...Object.fromEntries(
-      Object.entries(schema).filter(([keyword]) => KEYWORDS_BY_TYPE[String(type)]?.includes(keyword)),
+    ...without(
+      schema,
+      ...Object.keys(schema).filter((keyword) => !KEYWORDS_BY_TYPE[String(type)]?.includes(keyword)),
     ),
-  }));
-  return aloneInUnion(
-    { ...without(schema, "type", ...Object.values(KEYWORDS_BY_TYPE).flat()), ...nullable },
-    typed,
-  );
-};
-
-/** `anyOf` has to be the only keyword of its schema: what stands beside it moves into each alternative. */
-function aloneInUnion(beside: Draft, alternatives: readonly unknown[]): Draft {
-  const merged = alternatives.map((branch) => ({
+  });
+  const merged = (branches.length === 0 ? named.map(own) : alternatives).map((branch) => ({
     ...beside,
     ...asMap(branch),
     ...joinedDescription(beside["description"], asMap(branch)["description"]),
   }));
-  return merged.length === 1 ? (merged[0] ?? {}) : { anyOf: merged };
-}
+  return merged.length === 1 ? merged[0] : { anyOf: merged };
+};
 
 /** `prefixItems` becomes the alternatives an item may be, with the order in words. */
 export const tupleToList: Rewrite = (schema, context) => {
-  const parts = asList(schema["prefixItems"]);
-  if (parts.length === 0) return schema;
-  context.note("prefixItems", "described", `items in this order: ${shortJson(parts, 300)}`);
-  const all = isPlainObject(schema["items"]) ? [...parts, schema["items"]] : parts;
-  const different = [...new Map(all.map((part) => [JSON.stringify(part), part])).values()];
+  const { prefixItems, items } = schema;
+  if (prefixItems === undefined) return schema;
+  context.note("prefixItems", "described", `items in this order: ${shortJson(prefixItems, 300)}`);
+  const different = distinct([...asList(prefixItems), ...(isPlainObject(items) ? [items] : [])]);
   return {
     ...without(schema, "prefixItems"),
     items: different.length === 1 ? different[0] : { anyOf: different },
@@ -221,11 +209,9 @@ export const declaredItems: Rewrite = (schema, context) => {
 export const typedValues: Rewrite = (schema) => {
   const values = "const" in schema ? [schema["const"]] : asList(schema["enum"]);
   if (schema["type"] !== undefined || values.length === 0) return schema;
-  const types = [
-    ...new Set(
-      values.map((value) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)),
-    ),
-  ];
+  const types = distinct(
+    values.map((value) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)),
+  );
   return { type: types.length === 1 ? types[0] : types, ...schema };
 };
 
@@ -238,49 +224,42 @@ export const typedAnything: Rewrite = (schema, context) => {
 };
 
 /** Strict mode: a known type everywhere, every object closed, every property required; optional ones may be null. */
-export const closed: Rewrite = (schema, context) => {
+export const closed: Rewrite = (schema, { root, note }) => {
   const types = typesOf(schema);
-  if (types.length === 0 && schema["anyOf"] === undefined && schema["$ref"] === undefined)
-    context.note("type", "dropped", "a value of any type cannot be strict");
-  if (types.includes("array") && !isPlainObject(schema["items"]))
-    context.note("items", "dropped", "a list of anything cannot be strict");
+  const { properties, additionalProperties: rest, anyOf, $ref, items } = schema;
+  if (types.length === 0 && anyOf === undefined && $ref === undefined)
+    note("type", "dropped", "a value of any type cannot be strict");
+  if (types.includes("array") && !isPlainObject(items))
+    note("items", "dropped", "a list of anything cannot be strict");
   if (!types.includes("object")) return schema;
-  const { properties, additionalProperties: rest } = schema;
-  if (rest === undefined ? properties === undefined : rest !== false)
-    context.note("additionalProperties", "dropped", "an open object cannot be strict");
+  const isOpen = rest === undefined ? properties === undefined : rest !== false;
+  if (isOpen) note("additionalProperties", "dropped", "an open object cannot be strict");
   const required = asList(schema["required"]);
   const names = Object.keys(asMap(properties));
   const optional = names.filter((name) => !required.includes(name));
   if (optional.length > 0)
-    context.note("required", "rewritten", `optional, so required and nullable: ${optional.join(", ")}`);
+    note("required", "rewritten", `optional, so required and nullable: ${optional.join(", ")}`);
   const entries = Object.entries(asMap(properties)).map(([name, property]) => [
     name,
-    optional.includes(name) ? orNull(property, context.root) : property,
+    optional.includes(name) ? orNull(property, root) : property,
   ]);
   return { ...schema, properties: Object.fromEntries(entries), required: names, additionalProperties: false };
 };
 
 function orNull(schema: unknown, root: unknown): unknown {
   if (!isPlainObject(schema) || !refusesNull(schema, root)) return schema;
-  const { title, description, anyOf, type, ...core } = schema;
-  if (type !== undefined && !("enum" in core || "const" in core))
+  const { description, anyOf, type } = schema;
+  if (type !== undefined && !("enum" in schema || "const" in schema))
     return { ...schema, type: [...typesOf(schema), "null"] };
-  const alternatives = Array.isArray(anyOf)
-    ? [...anyOf, { type: "null" }]
-    : [without(schema, "title", "description"), { type: "null" }];
-  return {
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(Array.isArray(anyOf) && core),
-    anyOf: alternatives,
-  };
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: "null" }] };
+  return { ...joinedDescription(description), anyOf: [without(schema, "description"), { type: "null" }] };
 }
 
 /** Draft-07 spells tuples, definitions, anchors and dependencies differently, and ignores what stands beside a `$ref`. */
-export function draft07Spelling(schema: Draft): Draft {
+export function draft07Spelling(schema: Keywords): Keywords {
   const {
-    $ref: reference,
-    $anchor: anchor,
+    $ref,
+    $anchor,
     $defs,
     definitions,
     prefixItems,
@@ -289,19 +268,23 @@ export function draft07Spelling(schema: Draft): Draft {
     dependentSchemas,
     ...rest
   } = schema;
-  const defined = { ...asMap(definitions), ...asMap($defs) };
-  const dependencies = { ...asMap(dependentRequired), ...asMap(dependentSchemas) };
   const link = {
-    $ref: String(reference).replaceAll("/$defs/", "/definitions/").replaceAll("/prefixItems/", "/items/"),
+    $ref: String($ref).replaceAll("/$defs/", "/definitions/").replaceAll("/prefixItems/", "/items/"),
   };
-  const alone = Object.keys(rest).length + Object.keys(defined).length === 0;
-  const tuple = prefixItems === undefined ? { items } : { items: prefixItems, additionalItems: items };
+  const tail =
+    items === undefined ? {} : { [prefixItems === undefined ? "items" : "additionalItems"]: items };
+  const maps = {
+    definitions: { ...asMap(definitions), ...asMap($defs) },
+    dependencies: { ...asMap(dependentRequired), ...asMap(dependentSchemas) },
+  };
+  const filled = Object.entries(maps).filter(([, map]) => Object.keys(map).length > 0);
+  const alone = Object.keys(rest).length + filled.length === 0;
   return {
-    ...(anchor !== undefined && { $id: `#${String(anchor)}` }),
+    ...(typeof $anchor === "string" && { $id: `#${$anchor}` }),
     ...rest,
-    ...Object.fromEntries(Object.entries(tuple).filter(([, value]) => value !== undefined)),
-    ...(Object.keys(dependencies).length > 0 && { dependencies }),
-    ...(reference !== undefined && (alone ? link : { allOf: [...asList(rest["allOf"]), link] })),
-    ...(Object.keys(defined).length > 0 && { definitions: defined }),
+    ...(prefixItems !== undefined && { items: prefixItems }),
+    ...tail,
+    ...($ref !== undefined && (alone ? link : { allOf: [...asList(rest["allOf"]), link] })),
+    ...Object.fromEntries(filled),
   };
 }

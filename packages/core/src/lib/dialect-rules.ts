@@ -1,6 +1,7 @@
 /** What each dialect takes, as data with its source. */
 
 import * as rewrites from "./dialect-rewrites.ts";
+import type { Keywords } from "./schema-walk.ts";
 
 /** The schema dialects we can send. */
 export type SchemaDialect =
@@ -38,12 +39,13 @@ export interface DialectRules {
   readonly refusedAtRoot?: readonly string[];
   /** `true` is said as `{}`, and what may never be present is left out. */
   readonly noBooleanSchemas?: boolean;
-  /** An object without properties is left out as a property; a tool without parameters has no schema. */
+  /**
+   * An object without properties is left out as a property, a tool without parameters has no schema, and `anyOf` is the
+   * only keyword of its schema.
+   */
   readonly omitsEmptyObjects?: boolean;
-  /** `anyOf` has to be the only keyword of its schema. */
-  readonly unionsStandAlone?: boolean;
   /** On every schema after its subschemas. */
-  readonly spelling?: (schema: rewrites.Draft) => rewrites.Draft;
+  readonly spelling?: (schema: Keywords) => Keywords;
   readonly limits?: SizeLimits;
   /** What is compiled for instead when something would be lost or the size does not fit. */
   readonly otherwise?: SchemaDialect;
@@ -103,23 +105,18 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
     refusedAtRoot: UNIONS,
     noBooleanSchemas: true,
     omitsEmptyObjects: true,
-    unionsStandAlone: true,
     rewrites: [
-      ...[
-        rewrites.inlineReference,
-        rewrites.mergeAllOf,
-        rewrites.constToEnum,
-        rewrites.oneOfToAnyOf,
-        rewrites.inclusiveBounds,
-        rewrites.typedValues,
-      ],
-      ...[
-        rewrites.stringEnum,
-        rewrites.tupleToList,
-        rewrites.declaredItems,
-        rewrites.nullableTypes,
-        rewrites.typedAnything,
-      ],
+      rewrites.inlineReference,
+      rewrites.mergeAllOf,
+      rewrites.constToEnum,
+      rewrites.oneOfToAnyOf,
+      rewrites.inclusiveBounds,
+      rewrites.typedValues,
+      rewrites.stringEnum,
+      rewrites.tupleToList,
+      rewrites.declaredItems,
+      rewrites.nullableTypes,
+      rewrites.typedAnything,
     ],
     allowed: words(`${GEMINI_KEYWORDS} minimum maximum minLength maxLength pattern`),
     formats: words("enum date-time"),

@@ -709,7 +709,9 @@ const STRICT_FIELDS =
 const STRICT_FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid".split(" ");
 
 function nodeViolations(node: Record<string, unknown>, dialect: SchemaDialect): readonly string[] {
-  const types = [node["type"] ?? []].flat().map((type) => String(type).toLowerCase());
+  const types = [node["type"] ?? []]
+    .flat()
+    .map((type) => JSON.stringify(type).toLowerCase().replaceAll('"', ""));
   const properties = isPlainObject(node["properties"]) ? node["properties"] : {};
   const required = Array.isArray(node["required"]) ? node["required"] : [];
   const problems: string[] = [];
@@ -740,7 +742,7 @@ function nodeViolations(node: Record<string, unknown>, dialect: SchemaDialect): 
     );
     check(
       node["format"] === undefined ||
-        ["enum", "date-time"].includes(String(node["format"])) ||
+        ["enum", "date-time"].some((format) => format === node["format"]) ||
         !types.includes("string"),
       "format",
     );
@@ -768,7 +770,10 @@ function nodeViolations(node: Record<string, unknown>, dialect: SchemaDialect): 
       "no type",
     );
     check(!("$ref" in node) || Object.keys(node).length === 1, "$ref with other keywords");
-    check(node["format"] === undefined || STRICT_FORMATS.includes(String(node["format"])), "format");
+    check(
+      node["format"] === undefined || STRICT_FORMATS.some((format) => format === node["format"]),
+      "format",
+    );
   }
   return problems;
 }

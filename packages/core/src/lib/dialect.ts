@@ -1,11 +1,12 @@
 /** A tool's schema in the words of each provider, with a list of what was lost and the way back. */
 
 import { restoreArguments, WRAPPER_PROPERTY } from "./dialect-restore.ts";
-import { type Draft, joinedDescription, type LossAction, type RewriteContext } from "./dialect-rewrites.ts";
+import { distinct, joinedDescription, type LossAction, type RewriteContext } from "./dialect-rewrites.ts";
 import { DIALECT_RULES, type DialectRules, type SchemaDialect } from "./dialect-rules.ts";
 import { copyJson, deepFreeze, isPlainObject, type Json, type JsonObject } from "./json.ts";
 import { MAX_SCHEMA_JSON_DEPTH } from "./schema-lint.ts";
 import {
+  type Keywords,
   mapSubschemas,
   resolveLocalReference,
   type Subschema,
@@ -45,52 +46,44 @@ const compiledSchemas = new WeakMap<JsonSchemaObject, Map<SchemaDialect, Compile
 
 /**
  * Compiles a (frozen, linted) tool schema for a dialect. Pure, never throws. `openai-strict` that would lose something
- * gives the `openai` form instead, with the reasons as losses: never a half-strict schema.
+ * gives the `openai` form instead, with the reasons as the first losses: never a half-strict schema.
  */
 export function compileSchema(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSchema {
   const known = compiledSchemas.get(schema) ?? new Map<SchemaDialect, CompiledSchema>();
-  compiledSchemas.set(schema, known);
-  let compiled = known.get(dialect);
-  if (compiled === undefined) {
-    compiled = compile(schema, dialect);
-    known.set(dialect, compiled);
-  }
+  const compiled = known.get(dialect) ?? compile(schema, dialect);
+  compiledSchemas.set(schema, known.set(dialect, compiled));
   return compiled;
 }
 
-const ANNOTATIONS: ReadonlySet<string> = new Set(
-  "title default examples deprecated readOnly writeOnly $comment $vocabulary contentEncoding contentMediaType contentSchema".split(
-    " ",
-  ),
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** What says nothing about which values are valid. */
+const ANNOTATIONS = words(
+  "title default examples deprecated readOnly writeOnly $comment $vocabulary contentEncoding contentMediaType contentSchema",
 );
 
 function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSchema {
   const rules = DIALECT_RULES[dialect];
   const refused = rules.refusedAtRoot?.find((keyword) => keyword in schema);
-  const root = refused === undefined ? schema : wrap(schema, rules);
-  const state: CompileState = { rules, root, losses: [], nodes: 0 };
+  const compiler = new SchemaCompiler(rules, refused === undefined ? schema : wrap(schema, rules));
   if (refused !== undefined)
-    state.losses.push({
-      path: "",
-      keyword: refused,
-      action: "rewritten",
-      note: `moved under "${WRAPPER_PROPERTY}"`,
-    });
-  const node = hasNoArguments(schema) ? noArguments(rules) : compileNode(root, { path: "", open: [] }, state);
+    compiler.lose("", { keyword: refused, action: "rewritten", note: `moved under "${WRAPPER_PROPERTY}"` });
+  const node = isWithoutArguments(schema) ? noArguments(rules) : compiler.compileRoot();
   const sent = node === undefined ? null : copyJson(node, MAX_SCHEMA_JSON_DEPTH).copy;
-  const lost = [...state.losses.filter(isLossy), ...tooLarge(sent, rules)];
+  const losses = distinct(compiler.losses);
+  const lost = [...losses.filter(isLossy), ...tooLarge(sent, rules)];
   if (lost.length > 0 && rules.otherwise !== undefined) {
     const other = compileSchema(schema, rules.otherwise);
     return deepFreeze({ ...other, lossless: false, losses: [...lost, ...other.losses] });
   }
   const options = { wrapped: refused !== undefined, omitsEmptyObjects: rules.omitsEmptyObjects === true };
-  const changed = state.losses.some((loss) => loss.action === "rewritten" || loss.keyword === "properties");
+  const isChanged = losses.some(({ action, keyword }) => action === "rewritten" || keyword === "properties");
   return deepFreeze({
     schema: sent,
     lossless: lost.length === 0,
-    losses: distinct(state.losses),
+    losses,
     strict: rules.otherwise !== undefined,
-    restore: (args: JsonObject): JsonObject => (changed ? restoreArguments(schema, args, options) : args),
+    restore: (args: JsonObject): JsonObject => (isChanged ? restoreArguments(schema, args, options) : args),
     tokens: sent === null ? 0 : Math.ceil(JSON.stringify(sent).length / 4),
   });
 }
@@ -99,35 +92,31 @@ function isLossy({ action, keyword }: Loss): boolean {
   return (action === "dropped" || action === "described") && !ANNOTATIONS.has(keyword);
 }
 
-function noArguments(rules: DialectRules): Draft | undefined {
+const SILENT = words("type title description required $schema $id");
+
+function isWithoutArguments({
+  properties = {},
+  additionalProperties = false,
+  ...rest
+}: JsonSchemaObject): boolean {
+  const isSilent = Object.keys(rest).every((keyword) => SILENT.has(keyword) || keyword.startsWith("x-"));
+  return Object.keys(properties).length === 0 && additionalProperties === false && isSilent;
+}
+
+function noArguments(rules: DialectRules): Keywords | undefined {
   return rules.omitsEmptyObjects === true
     ? undefined
     : { type: "object", properties: {}, additionalProperties: false };
 }
 
-function hasNoArguments({
-  properties = {},
-  additionalProperties = false,
-  ...rest
-}: JsonSchemaObject): boolean {
-  const silent = Object.keys(rest).every(
-    (keyword) =>
-      ["type", "title", "description", "required", "$schema", "$id"].includes(keyword) ||
-      keyword.startsWith("x-"),
-  );
-  return Object.keys(properties).length === 0 && additionalProperties === false && silent;
-}
-
 /** The schema as the only property of an object; its references then start one property further down. */
-function wrap(schema: JsonSchemaObject, rules: DialectRules): Draft {
+function wrap(schema: JsonSchemaObject, rules: DialectRules): Keywords {
   const shift = (node: unknown): unknown => {
     if (!isPlainObject(node)) return node;
     const { $ref } = node;
     const isPointer = typeof $ref === "string" && /^#(\/|$)/.test($ref);
-    return mapSubschemas(
-      isPointer ? { ...node, $ref: `#/properties/${WRAPPER_PROPERTY}${$ref.slice(1)}` } : node,
-      (at) => shift(at.schema),
-    );
+    const moved = isPointer ? { ...node, $ref: `#/properties/${WRAPPER_PROPERTY}${$ref.slice(1)}` } : node;
+    return mapSubschemas(moved, (at) => shift(at.schema));
   };
   const closed = takes(rules, "additionalProperties") ? { additionalProperties: false } : {};
   return {
@@ -138,21 +127,8 @@ function wrap(schema: JsonSchemaObject, rules: DialectRules): Draft {
   };
 }
 
-function takes(rules: DialectRules, keyword: string): boolean {
-  return rules.allowed === undefined ? rules.refused?.has(keyword) !== true : rules.allowed.has(keyword);
-}
-
-interface CompileState {
-  readonly rules: DialectRules;
-  readonly root: unknown;
-  readonly losses: Loss[];
-  nodes: number;
-}
-
-interface NodePlace {
-  readonly path: string;
-  /** References that were inlined on the way here. */
-  readonly open: readonly string[];
+function takes({ allowed, refused }: DialectRules, keyword: string): boolean {
+  return allowed === undefined ? refused?.has(keyword) !== true : allowed.has(keyword);
 }
 
 /** How often one reference may be inlined inside itself. */
@@ -161,150 +137,157 @@ const MAX_REFERENCE_DEPTH = 5;
 // Inlining can multiply a schema without being recursive; past this many subschemas it is cut as well.
 const MAX_NODES = 5_000;
 
-/** Rewrites until nothing changes: a union that collapses may uncover what earlier rewrites are for. */
+/** Rewrites until nothing changes, since a union that collapses uncovers what earlier rewrites are for. */
 const MAX_PASSES = 8;
 
-function compileNode(schema: unknown, place: NodePlace, state: CompileState): Draft | undefined {
-  if (schema === false) return neverPresent(place, state);
-  state.nodes += 1;
-  const open = [...place.open];
-  const sentences: string[] = [];
-  const note: RewriteContext["note"] = (keyword, action, text) => {
-    state.losses.push({ path: place.path, keyword, action, note: text });
-    if (action === "described") sentences.push(text);
-  };
-  const context: RewriteContext = {
-    root: state.root,
-    note,
-    open: (reference) => openReference(reference, { open, note, state }),
-  };
-  const rewritten = rewrite(isPlainObject(schema) ? schema : {}, context, state.rules); // true is said as {}
-  if (rewritten === undefined) return undefined;
-  const kept = filterKeywords(rewritten, context, state.rules);
-  const below = mapSubschemas(kept, (at) =>
-    compileSubschema(at, { path: subschemaPath(place.path, at), open }, state),
-  );
-  const whole = finish(below, { rewritten, context, rules: state.rules });
-  if (whole === undefined) return undefined;
-  const described = describe(whole, sentences, state.rules);
-  return state.rules.spelling?.(described) ?? described;
+/** Where the compiler stands, and the references that were inlined on the way. */
+interface Place {
+  readonly path: string;
+  readonly open: readonly string[];
 }
 
-function describe(schema: Draft, sentences: readonly string[], rules: DialectRules): Draft {
-  const { anyOf } = schema;
-  if (rules.unionsStandAlone !== true || !Array.isArray(anyOf))
-    return { ...schema, ...joinedDescription(schema["description"], ...sentences) };
-  return {
-    anyOf: anyOf.map((branch) => ({ ...branch, ...joinedDescription(branch["description"], ...sentences) })),
-  };
-}
+/** The one mechanism: walks a schema and applies the rules of a dialect to each subschema. */
+class SchemaCompiler {
+  readonly losses: Loss[] = [];
+  readonly #rules: DialectRules;
+  readonly #root: Keywords;
+  #nodes = 0;
 
-function neverPresent(place: NodePlace, state: CompileState): undefined {
-  state.losses.push({
-    path: place.path,
-    keyword: "false",
-    action: "dropped",
-    note: "may never be present, so it is left out",
-  });
-  return undefined;
-}
-
-function compileSubschema(at: Subschema, place: NodePlace, state: CompileState): unknown {
-  if (
-    typeof at.schema === "boolean" &&
-    (state.rules.noBooleanSchemas !== true || at.keyword.endsWith("Properties"))
-  )
-    return at.schema;
-  const compiled = compileNode(at.schema, place, state);
-  // A list has to say what it holds, even if the object inside cannot be said.
-  if (compiled === undefined && at.keyword === "items" && at.schema !== false)
-    return { type: "string", description: "A JSON object, as text." };
-  return compiled;
-}
-
-function openReference(
-  reference: string,
-  at: { readonly open: string[]; readonly note: RewriteContext["note"]; readonly state: CompileState },
-): Draft | undefined {
-  const target = resolveLocalReference(at.state.root, reference);
-  const depth = at.open.filter((name) => name === reference).length;
-  if (depth >= MAX_REFERENCE_DEPTH || at.state.nodes > MAX_NODES) {
-    at.note("$ref", "dropped", `${reference} is cut at depth ${depth}`);
-    return undefined;
+  constructor(rules: DialectRules, root: Keywords) {
+    this.#rules = rules;
+    this.#root = root;
   }
-  at.open.push(reference);
-  at.note("$ref", "inlined", reference);
-  return isPlainObject(target) ? target : {};
-}
 
-function rewrite(schema: Draft, context: RewriteContext, rules: DialectRules): Draft | undefined {
-  let current: Draft = schema;
-  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-    const before = current;
-    for (const change of rules.rewrites ?? []) {
-      const next = change(current, context);
-      if (next === undefined) return undefined;
-      current = next;
-    }
-    if (Object.keys(before).join() === Object.keys(current).join()) break;
+  lose(path: string, loss: Omit<Loss, "path">): void {
+    this.losses.push({ path, ...loss });
   }
-  return current;
-}
 
-/** Takes out what the dialect does not take, and says so. */
-function filterKeywords(schema: Draft, context: RewriteContext, rules: DialectRules): Draft {
-  const kept: Record<string, unknown> = {};
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === "$schema" || keyword === "$id" || keyword.startsWith("x-")) continue;
-    const foreign = keyword === "format" && rules.formats !== undefined && !rules.formats.has(String(value));
-    if (takes(rules, keyword) && !foreign)
-      kept[keyword] = keyword === "enum" && Array.isArray(value) ? distinct(value) : value;
-    else {
-      const action = ANNOTATIONS.has(keyword) || keyword === "additionalProperties" ? "dropped" : "described";
-      context.note(
-        keyword,
-        action,
-        `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`,
-      );
-    }
+  compileRoot(): Keywords | undefined {
+    return this.#compileNode(this.#root, { path: "", open: [] });
   }
-  return kept;
-}
 
-/** Equal values once; draft-07 and some providers refuse duplicates. */
-function distinct<T>(values: readonly T[]): readonly T[] {
-  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
-}
-
-interface Finishing {
-  readonly rewritten: Draft;
-  readonly context: RewriteContext;
-  readonly rules: DialectRules;
-}
-
-/** Puts right what leaving out subschemas did to the schema around them. */
-function finish(schema: Draft, { rewritten, context, rules }: Finishing): Draft | undefined {
-  const properties = isPlainObject(schema["properties"]) ? schema["properties"] : {};
-  const asked = isPlainObject(rewritten["properties"]) ? rewritten["properties"] : {};
-  const { required, anyOf, ...rest } = schema;
-  const gone = (name: unknown): boolean =>
-    !Object.hasOwn(properties, String(name)) &&
-    (Object.hasOwn(asked, String(name)) || rules.omitsEmptyObjects === true);
-  const names = Array.isArray(required) ? required : [];
-  const left = names.filter((name) => !gone(name));
-  for (const name of names.filter(gone)) context.note("required", "dropped", `"${String(name)}" is not sent`);
-  if (rules.omitsEmptyObjects === true) {
-    if (schema["type"] === "object" && Object.keys(properties).length === 0) {
-      context.note("properties", "dropped", "an object without properties cannot be sent");
+  #compileNode(schema: unknown, { path, open: above }: Place): Keywords | undefined {
+    if (schema === false) {
+      this.lose(path, {
+        keyword: "false",
+        action: "dropped",
+        note: "may never be present, so it is left out",
+      });
       return undefined;
     }
-    if (Array.isArray(anyOf) && anyOf.length < 2)
-      return anyOf.length === 0 ? undefined : { ...rest, ...anyOf[0] };
+    this.#nodes += 1;
+    const open = [...above];
+    const sentences: string[] = [];
+    const note: RewriteContext["note"] = (keyword, action, text) => {
+      this.lose(path, { keyword, action, note: text });
+      if (action === "described") sentences.push(text);
+    };
+    const context: RewriteContext = {
+      root: this.#root,
+      note,
+      open: (reference) => this.#openReference(reference, open, note),
+    };
+    const rewritten = this.#rewrite(isPlainObject(schema) ? schema : {}, context); // true is said as {}
+    if (rewritten === undefined) return undefined;
+    const kept = this.#filterKeywords(rewritten, note);
+    const below = mapSubschemas(kept, (at) =>
+      this.#compileBelow(at, { path: subschemaPath(path, at), open }),
+    );
+    const whole = this.#tidy(below, rewritten, note);
+    return whole && (this.#rules.spelling ?? unchanged)(this.#describe(whole, sentences));
   }
-  if (left.length === names.length) return schema;
-  return left.length === 0
-    ? { ...rest, ...(anyOf !== undefined && { anyOf }) }
-    : { ...schema, required: left };
+
+  #compileBelow(at: Subschema, place: Place): unknown {
+    const isStated = this.#rules.noBooleanSchemas !== true || at.keyword.endsWith("Properties");
+    if (typeof at.schema === "boolean" && isStated) return at.schema;
+    const compiled = this.#compileNode(at.schema, place);
+    if (compiled !== undefined || at.keyword !== "items" || at.schema === false) return compiled;
+    return { type: "string", description: "A JSON object, as text." }; // a list has to say what it holds
+  }
+
+  #openReference(reference: string, open: string[], note: RewriteContext["note"]): Keywords | undefined {
+    const depth = open.filter((name) => name === reference).length;
+    if (depth >= MAX_REFERENCE_DEPTH || this.#nodes > MAX_NODES) {
+      note("$ref", "dropped", `${reference} is cut at depth ${depth}`);
+      return undefined;
+    }
+    open.push(reference);
+    note("$ref", "inlined", reference);
+    const target = resolveLocalReference(this.#root, reference);
+    return isPlainObject(target) ? target : {};
+  }
+
+  #rewrite(schema: Keywords, context: RewriteContext): Keywords | undefined {
+    let current: Keywords | undefined = schema;
+    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+      const before = Object.keys(current).join();
+      for (const rewrite of this.#rules.rewrites ?? []) {
+        current = rewrite(current, context);
+        if (current === undefined) return undefined;
+      }
+      if (Object.keys(current).join() === before) break;
+    }
+    return current;
+  }
+
+  /** Takes out what the dialect does not take, and says so. */
+  #filterKeywords(schema: Keywords, note: RewriteContext["note"]): Keywords {
+    const { formats } = this.#rules;
+    const kept: Record<string, unknown> = {};
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (keyword === "$schema" || keyword === "$id" || keyword.startsWith("x-")) continue;
+      const isForeign = keyword === "format" && formats?.has(String(value)) === false;
+      // Draft-07 and some providers refuse an enumeration with duplicates.
+      if (takes(this.#rules, keyword) && !isForeign)
+        kept[keyword] = keyword === "enum" && Array.isArray(value) ? distinct(value) : value;
+      else {
+        const isUnsaid = ANNOTATIONS.has(keyword) || keyword === "additionalProperties";
+        note(
+          keyword,
+          isUnsaid ? "dropped" : "described",
+          `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`,
+        );
+      }
+    }
+    return kept;
+  }
+
+  /** Puts right what leaving out subschemas did to the schema around them. */
+  #tidy(schema: Keywords, asked: Keywords, note: RewriteContext["note"]): Keywords | undefined {
+    const omits = this.#rules.omitsEmptyObjects === true;
+    const { required, ...rest } = schema;
+    const { properties: left = {}, anyOf } = schema;
+    const isGone = (name: string): boolean =>
+      !Object.hasOwn(Object(left), name) && (omits || Object.hasOwn(Object(asked["properties"]), name));
+    const names = Array.isArray(required) ? required.map(String) : [];
+    const gone = names.filter(isGone);
+    for (const name of gone) note("required", "dropped", `"${name}" is not sent`);
+    if (omits && schema["type"] === "object" && Object.keys(Object(left)).length === 0) {
+      note("properties", "dropped", "an object without properties cannot be sent");
+      return undefined;
+    }
+    if (omits && Array.isArray(anyOf) && anyOf.length < 2) return anyOf[0];
+    if (gone.length === 0) return schema;
+    return gone.length === names.length
+      ? rest
+      : { ...schema, required: names.filter((name) => !isGone(name)) };
+  }
+
+  #describe(schema: Keywords, sentences: readonly string[]): Keywords {
+    const { anyOf, description } = schema;
+    if (this.#rules.omitsEmptyObjects !== true || !Array.isArray(anyOf))
+      return { ...schema, ...joinedDescription(description, ...sentences) };
+    return {
+      anyOf: anyOf.map((branch) => ({
+        ...branch,
+        ...joinedDescription(branch["description"], ...sentences),
+      })),
+    };
+  }
+}
+
+function unchanged(schema: Keywords): Keywords {
+  return schema;
 }
 
 /** Why a schema is over the dialect's size limits. */

@@ -5,8 +5,7 @@ import { type AuthorityVerdict, decideAuthority } from "./authority.ts";
 import type { CallContext, CallRuntime, CallScope } from "./call-context.ts";
 import { isReadOnly, isRepeatable } from "./contract.ts";
 import { digest } from "./digest.ts";
-import type { Holding } from "./gate.ts";
-import { holdAll } from "./gate.ts";
+import { type Holding, type KeyedLock, holdAll } from "./gate.ts";
 import { type HandlerEnd, runHandler } from "./handler-race.ts";
 import { type Json, type JsonObject, copyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
@@ -138,7 +137,7 @@ class Call {
     const control = new CallControl(this.#runtime.ports.clock, timeoutMs, this.#signal);
     try {
       if (control.stop !== undefined) return this.#stopped(tool, control, "not_started");
-      const release = await holdAll(this.#holdings(tool, prepared.args), control.signal);
+      const release = await holdAll(this.#holdings(tool, prepared.args), control);
       try {
         return await this.#start(tool, prepared, control);
       } finally {
@@ -185,7 +184,7 @@ class Call {
   #toolContext(tool: Tool, prepared: Accepted, control: CallControl): ReturnType<typeof createToolContext> {
     const key = this.#idempotencyKey(tool, prepared.args);
     return createToolContext(
-      { callId: this.#callId, call: this.#context, signal: control.signal, ...(key === undefined ? {} : { idempotencyKey: key }) },
+      { callId: this.#callId, call: this.#context, control, ...(key === undefined ? {} : { idempotencyKey: key }) },
       { ports: this.#context.ports ?? this.#context.run?.ports ?? this.#runtime.ports, logger: this.#runtime.logger },
       (update) => {
         if (control.done) return;
@@ -302,8 +301,8 @@ class Call {
   }
 }
 
-function holdKey(lock: { enter(key: string, signal: AbortSignal): Promise<void> | undefined; leave(key: string): void }, key: string): Holding {
-  return { enter: (signal) => lock.enter(key, signal), leave: () => lock.leave(key) };
+function holdKey(lock: KeyedLock, key: string): Holding {
+  return { enter: (control) => lock.enter(key, control), leave: () => lock.leave(key) };
 }
 
 function failure(error: string): FailureResult {

@@ -1,5 +1,10 @@
 /** Concurrency: how many calls run at once, and which must wait for each other. */
 
+/** Something with a signal that is read only when somebody has to wait. */
+export interface Signalled {
+  readonly signal: AbortSignal;
+}
+
 /** Lets at most `limit` in at once; the others wait in order. */
 export class Turnstile {
   readonly #limit: number;
@@ -16,11 +21,12 @@ export class Turnstile {
   }
 
   /** Enters at once (undefined) or when it is this caller's turn. Rejects with the signal's reason on abort. */
-  enter(signal: AbortSignal): Promise<void> | undefined {
+  enter(control: Signalled): Promise<void> | undefined {
     if (this.#inside < this.#limit) {
       this.#inside += 1;
       return undefined;
     }
+    const { signal } = control;
     return new Promise((resolve, reject) => {
       const admit = (): void => {
         signal.removeEventListener("abort", leave);
@@ -48,10 +54,10 @@ export class KeyedLock {
   readonly #turnstiles = new Map<string, Turnstile>();
 
   /** Enters the lock of `key`, waiting for whoever holds it. */
-  enter(key: string, signal: AbortSignal): Promise<void> | undefined {
+  enter(key: string, control: Signalled): Promise<void> | undefined {
     const turnstile = this.#turnstiles.get(key) ?? new Turnstile(1);
     this.#turnstiles.set(key, turnstile);
-    return turnstile.enter(signal);
+    return turnstile.enter(control);
   }
 
   /** Leaves the lock of `key`. */
@@ -76,7 +82,7 @@ export function createGate(limit: number): CallGate {
 
 /** One thing to hold while a call runs. */
 export interface Holding {
-  enter(signal: AbortSignal): Promise<void> | undefined;
+  enter(control: Signalled): Promise<void> | undefined;
   leave(): void;
 }
 
@@ -84,14 +90,14 @@ export interface Holding {
  * Enters everything in order and returns the function that leaves all of it. Waits only where it must, so a free
  * gate costs no tick. On abort it leaves what it entered and rejects with the signal's reason.
  */
-export function holdAll(holdings: readonly Holding[], signal: AbortSignal): (() => void) | Promise<() => void> {
+export function holdAll(holdings: readonly Holding[], control: Signalled): (() => void) | Promise<() => void> {
   const held: Holding[] = [];
   const release = (): void => {
     for (const holding of held.splice(0).reverse()) holding.leave();
   };
   for (const [index, holding] of holdings.entries()) {
-    const wait = holding.enter(signal);
-    if (wait !== undefined) return enterRest({ wait, first: holding, rest: holdings.slice(index + 1) }, { held, release, signal });
+    const wait = holding.enter(control);
+    if (wait !== undefined) return enterRest({ wait, first: holding, rest: holdings.slice(index + 1) }, { held, release, control });
     held.push(holding);
   }
   return release;
@@ -99,13 +105,13 @@ export function holdAll(holdings: readonly Holding[], signal: AbortSignal): (() 
 
 async function enterRest(
   queue: { readonly wait: Promise<void>; readonly first: Holding; readonly rest: readonly Holding[] },
-  state: { readonly held: Holding[]; readonly release: () => void; readonly signal: AbortSignal },
+  state: { readonly held: Holding[]; readonly release: () => void; readonly control: Signalled },
 ): Promise<() => void> {
   try {
     await queue.wait;
     state.held.push(queue.first);
     for (const holding of queue.rest) {
-      await holding.enter(state.signal);
+      await holding.enter(state.control);
       state.held.push(holding);
     }
     return state.release;

@@ -15,7 +15,6 @@ export async function act(state: RunState, calls: readonly ToolCall[]): Promise<
   reveal(state, calls, results);
   const message: Message = { role: "tool", content: parts };
   state.append(message);
-  await state.log.flush();
   return results;
 }
 

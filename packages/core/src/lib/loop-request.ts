@@ -26,7 +26,7 @@ export async function requestReply(state: RunState, first: ModelRequest): Promis
     const attempt: Attempt = { beganMs: state.nowMs(), firstEventMs: undefined, text: "", sawContent: false };
     try {
       const reply = await ask(state, request, attempt);
-      await recordReply(state, reply, attempt);
+      recordReply(state, reply, attempt);
       return reply;
     } catch (cause) {
       state.throwIfStopped();
@@ -94,7 +94,7 @@ function noteContent(state: RunState, attempt: Attempt): void {
   attempt.firstEventMs = state.nowMs() - attempt.beganMs;
 }
 
-async function recordReply(state: RunState, reply: ModelReply, attempt: Attempt): Promise<void> {
+function recordReply(state: RunState, reply: ModelReply, attempt: Attempt): void {
   const { finishReason, usage, responseId, reportedModel, toolCalls, warnings } = reply;
   state.log.emit("model.responded", {
     round: state.rounds,
@@ -110,7 +110,6 @@ async function recordReply(state: RunState, reply: ModelReply, attempt: Attempt)
     ...(warnings.length === 0 ? {} : { warnings }),
   });
   state.endModelCall(usage);
-  await state.log.flush();
 }
 
 function recordReset(state: RunState, cause: unknown, attempt: Attempt): void {

@@ -8,7 +8,7 @@ import { ConfigError, InputError, OpenFunctionsError, StoreError } from "./error
 import { createGate } from "./gate.ts";
 import { lintHistory } from "./history-linter.ts";
 import type { Ending } from "./loop-ending.ts";
-import type { Message } from "./message.ts";
+import { type Message, toolCallsOf } from "./message.ts";
 import { silentLogger } from "./logger.ts";
 import { createRedactor } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
@@ -40,7 +40,10 @@ export class RunState {
   readonly #digester = new RequestDigester();
   readonly #late = new Set<Promise<void>>();
   readonly #steering: string[] = [];
-  readonly #system: string;
+  readonly #instructions: ReturnType<typeof composeInstructions>;
+  /** The history as the linter last passed it, grown by well-formed turns since; any other history is linted anew. */
+  #clean: readonly Message[] | undefined;
+  readonly #callIds = new Set<string>();
   #messages: readonly Message[];
   #stop: Stop | undefined;
   #partialUsage: Usage = NO_USAGE;
@@ -56,7 +59,7 @@ export class RunState {
     this.tools = new RunTools(options.tools ?? new ToolRegistry());
     this.guard = new CallGuard(this.context.limits);
     this.#messages = options.messages;
-    this.#system = composeInstructions(options).text;
+    this.#instructions = composeInstructions(options);
     this.log = new RunLog({
       runId: this.context.runId,
       ports: this.context.ports,
@@ -98,9 +101,8 @@ export class RunState {
   open(): void {
     const { options } = this;
     this.log.emit("run.started", describeStart(options, { context: this.context, tools: this.tools, log: this.log }));
-    const composed = composeInstructions(options);
-    if (composed.text !== "") {
-      const { digest, sections, text } = composed;
+    const { digest, sections, text } = this.#instructions;
+    if (text !== "") {
       this.log.emit("prompt.composed", { digest, sections, text: this.log.seal(text) });
     }
     for (const block of options.context?.blocks ?? []) this.log.emit("context.built", block);
@@ -117,9 +119,7 @@ export class RunState {
       this.append(message);
       this.#recordMessage(message);
     }
-    const { messages, repairs } = lintHistory(this.#messages);
-    if (repairs.length > 0) this.log.emit("history.repaired", { repairs });
-    this.#messages = messages;
+    if (this.#clean !== this.#messages) this.#lint();
     return this.#request();
   }
 
@@ -132,14 +132,20 @@ export class RunState {
     return this.#request();
   }
 
-  /** Adds a message to the history. */
+  /** Adds a well-formed message to the history: a user's, or the results of the calls before it in their order. */
   append(message: Message): void {
+    const wasClean = this.#clean === this.#messages;
     this.#messages = [...this.#messages, message];
+    if (wasClean) this.#clean = this.#messages;
   }
 
-  /** Adds an accepted reply to the history. */
+  /** Adds an accepted reply to the history. A call id that came before makes the linter look, and refuse. */
   observeReply(reply: ModelReply): void {
     if (reply.parts.length > 0) this.append({ role: "assistant", content: reply.parts });
+    for (const { callId } of reply.toolCalls) {
+      if (this.#callIds.has(callId)) this.#clean = undefined;
+      this.#callIds.add(callId);
+    }
   }
 
   /** Adds a user message before the next model call. */
@@ -244,13 +250,22 @@ export class RunState {
     if (!this.#controller.signal.aborted) this.#controller.abort(new DOMException("The run has ended.", "AbortError"));
   }
 
+  #lint(): void {
+    const { messages, repairs } = lintHistory(this.#messages);
+    if (repairs.length > 0) this.log.emit("history.repaired", { repairs });
+    for (const { callId } of messages.flatMap(toolCallsOf)) this.#callIds.add(callId);
+    this.#messages = messages;
+    this.#clean = messages;
+  }
+
   #request(): ModelRequest {
     const { toolChoice, parallelToolCalls, sampling, reasoning, maxOutputTokens, responseFormat } = this.options;
     const tools = this.tools.listed();
+    const system = this.#instructions.text;
     return {
       messages: this.#messages,
       signal: this.#controller.signal,
-      ...(this.#system === "" ? {} : { system: this.#system }),
+      ...(system === "" ? {} : { system }),
       ...(tools.length === 0 ? {} : { tools }),
       ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
       ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }),

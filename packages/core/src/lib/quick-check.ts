@@ -104,7 +104,5 @@ function restFits(schema: JsonSchemaObject, value: { readonly [key: string]: Jso
 
 /** JSON Schema counts characters, not UTF-16 code units. */
 function codePoints(text: string): number {
-  let count = 0;
-  for (const _character of text) count += 1;
-  return count;
+  return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }

@@ -139,8 +139,19 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
+// The keys of one program are few, and the answer to each is always the same.
+const KINDS = new Map<string, string | undefined>();
+const MAX_KINDS = 2_000;
+
 function secretKindOf(key: string): string | undefined {
   if (key.length < 5) return undefined;
+  if (KINDS.has(key)) return KINDS.get(key);
+  const kind = findKind(key);
+  if (KINDS.size < MAX_KINDS) KINDS.set(key, kind);
+  return kind;
+}
+
+function findKind(key: string): string | undefined {
   const plain = key.toLowerCase().replace(/[-_.\s]/g, "");
   return SECRET_KEY_ENDS.find(([end]) => plain.endsWith(end))?.[1];
 }

@@ -110,7 +110,8 @@ export class RunLog {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    // After what can happen without waiting has happened: a phase is one append, and no reader waits for long.
+    setImmediate(() => {
       this.#scheduled = false;
       if (this.#flushing === undefined && this.#outbox.length > 0) void this.#start();
     });

@@ -307,3 +307,15 @@ describe("runLoop", () => {
     }
   });
 });
+
+describe("the history of a run", () => {
+  it("is linted when it comes in, and a call id that comes a second time ends the run", async () => {
+    const registry = tools({ add: { handler: ({ n }) => ok(n) } });
+    const old = [{ role: "assistant" as const, content: [{ type: "tool_call" as const, callId: "old", name: "add", args: {} }] }];
+    const { adapter, run: loop } = run([{ toolCalls: [call("add", 1, "c1")] }, { text: "ok" }], { tools: registry, messages: [...ask("a"), ...old, ...ask("b")] });
+    expect((await loop.result).status).toBe("completed");
+    expect(adapter.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+    const again = run([{ toolCalls: [call("add", 1, "same")] }, { toolCalls: [call("add", 2, "same")] }, { text: "never" }], { tools: registry });
+    expect(await again.run.result).toMatchObject({ status: "failed", error: { code: "invalid_history" } });
+  });
+});

@@ -98,9 +98,9 @@ export function isSchemaKeyword(word: string): boolean {
   return KIND_BY_KEYWORD.has(word) || word.startsWith("x-");
 }
 
-/** True when the value is of the kind the keyword takes. */
+/** True when the value is of the kind the keyword takes; an extension takes anything. */
 export function keywordTakes(keyword: string, value: unknown): boolean {
-  return KIND_BY_KEYWORD.get(keyword)?.[1](value) === true;
+  return keyword.startsWith("x-") || KIND_BY_KEYWORD.get(keyword)?.[1](value) === true;
 }
 
 interface LintState {

@@ -4,7 +4,9 @@ import { z } from "zod";
 import type { InferOutput, InferSchema, StandardSchema } from "./schema.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-function same<_T extends true>(): void {}
+function same<T extends true>(): T | undefined {
+  return undefined;
+}
 
 /** The type that a literal infers, kept narrow as `defineTool` keeps it. */
 function infer<const S>(_schema: S): InferSchema<S> {
@@ -143,7 +145,7 @@ const unknowns = infer({
     r: { $ref: "#/$defs/x" },
     all: { allOf: [{ type: "string" }] },
     not: { not: { type: "string" } },
-    cond: { if: { type: "string" }, then: {} },
+    cond: { if: { type: "string" }, else: {} },
     none: {},
     yes: true,
     no: false,

@@ -12,17 +12,16 @@ import type { ToolContext } from "./tool.ts";
 
 /** The context of one call. `report` receives progress that is JSON; anything else is dropped with a warning. */
 export function createToolContext(
-  about: { readonly callId: string; readonly call: CallContext; readonly signal: AbortSignal; readonly idempotencyKey?: string },
+  about: { readonly callId: string; readonly call: CallContext; readonly control: { readonly signal: AbortSignal }; readonly idempotencyKey?: string },
   services: { readonly ports: Ports; readonly logger: Logger },
   report: (update: Json) => void,
 ): ToolContext {
-  const { callId, call, signal, idempotencyKey } = about;
+  const { callId, call, control, idempotencyKey } = about;
   const { run } = call;
   const context = {
     callId,
     ...(run === undefined ? {} : { runId: run.runId }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    signal,
     principal: call.principal ?? run?.principal ?? LOCAL_PROGRAM,
     owner: call.owner ?? run?.owner ?? "local",
     grants: call.grants ?? run?.grants ?? [],
@@ -30,6 +29,9 @@ export function createToolContext(
   };
   return {
     ...context,
+    get signal() {
+      return control.signal;
+    },
     progress: (update) => {
       const { copy, problems } = copyJson(update);
       if (problems.length > 0) {
@@ -39,7 +41,7 @@ export function createToolContext(
       report(copy);
       call.onProgress?.(copy);
     },
-    child: (overrides) => childContext(run ?? rootContext(context), { signal, ...overrides }),
+    child: (overrides) => childContext(run ?? rootContext({ ...context, signal: control.signal }), { signal: control.signal, ...overrides }),
   };
 }
 

@@ -108,7 +108,7 @@ function says(problem: ValidationProblem, { holder, subject }: Surroundings): st
     case "false schema":
       return "is not allowed";
     case "type":
-      return `must be ${[params["type"]].flat().join(" or ")}, got ${kindOf(got)}`;
+      return `must be ${typeNames(params["type"])}, got ${kindOf(got)}`;
     case "enum":
       return `must be one of ${listed(params["allowedValues"])}, got ${shortJson(got)}`;
     case "const":
@@ -124,13 +124,15 @@ function says(problem: ValidationProblem, { holder, subject }: Surroundings): st
 }
 
 function listed(values: unknown): string {
-  return shortText(
-    [values]
-      .flat()
-      .map((value) => shortJson(value))
-      .join(", "),
-    1_000,
-  );
+  const texts = [values].flat().map((value) => shortJson(value));
+  return shortText(texts.join(", "), 1_000);
+}
+
+function typeNames(types: unknown): string {
+  return [types]
+    .flat()
+    .filter((name) => typeof name === "string")
+    .join(" or ");
 }
 
 function kindOf(value: unknown): string {
@@ -149,15 +151,11 @@ function alternative(schema: Keywords): string {
   if (typeof title === "string") return title;
   if (schema["const"] !== undefined || schema["enum"] !== undefined)
     return listed(schema["const"] ?? schema["enum"]);
-  const names = Array.isArray(required)
-    ? required.map(String)
-    : isPlainObject(properties)
-      ? Object.keys(properties)
-      : [];
-  if (names.length === 0) return type === undefined ? "another shape" : [type].flat().join(" or ");
+  const names: readonly unknown[] = Array.isArray(required) ? required : Object.keys(Object(properties));
+  if (names.length === 0) return type === undefined ? "another shape" : typeNames(type);
   const parts = names.map((name) => {
-    const fixed = ownValue(ownValue(properties, name), "const");
-    return fixed === undefined ? name : `${name}: ${shortJson(fixed)}`;
+    const fixed = ownValue(ownValue(properties, String(name)), "const");
+    return fixed === undefined ? String(name) : `${String(name)}: ${shortJson(fixed)}`;
   });
   return `object {${parts.join(", ")}}`;
 }

@@ -44,7 +44,6 @@ class RegistryHandle implements McpServerHandle {
   readonly #servers = new Set<RegistryServer>();
   readonly #ends = new Set<() => Promise<void>>();
   readonly #stops: readonly (() => void)[];
-  #announced: string;
   #timer: NodeJS.Timeout | undefined;
   #channels = 0;
 
@@ -54,7 +53,6 @@ class RegistryHandle implements McpServerHandle {
     const list = new ToolList(view, options.pageSize);
     this.#shared = { view, list, lanes: new CallLanes(options.http.maxConcurrent), options };
     this.#http = new HttpEndpoint(this.#shared);
-    this.#announced = view.digest();
     const note = (): void => void (this.#timer ??= setTimeout(() => this.#announce(), QUIET_MS));
     const events = ["tool:registered", "tool:replaced", "tool:removed"] as const;
     this.#stops = events.map((event) => registry.on(event, note));
@@ -97,9 +95,6 @@ class RegistryHandle implements McpServerHandle {
 
   #announce(): void {
     this.#timer = undefined;
-    const digest = this.#shared.view.digest();
-    if (digest === this.#announced) return;
-    this.#announced = digest;
     Promise.all([this.#http, ...this.#servers].map((one) => one.announceTools())).catch((cause: unknown) => {
       this.#shared.options.logger.warn("A client was not told that the tools changed.", {
         cause: String(cause),

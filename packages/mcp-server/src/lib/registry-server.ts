@@ -19,7 +19,7 @@ export class RegistryServer extends Server {
 
   constructor(shared: ServerShared, caller: Caller) {
     const { name, version, instructions, logger } = shared.options;
-    const capabilities = { tools: { listChanged: true } };
+    const capabilities = { tools: { listChanged: true }, prompts: {}, resources: {} };
     const cacheHints = { "tools/list": CACHE_HINT, "server/discover": CACHE_HINT };
     super(
       { name, version },
@@ -29,6 +29,8 @@ export class RegistryServer extends Server {
       this.#greeted = true;
     };
     this.onerror = (error) => logger.debug("An MCP message was not served.", { cause: error.message });
+    for (const [method, empty] of Object.entries(EMPTY))
+      this.setRequestHandler(method, { params: ANY }, () => empty);
     this.setRequestHandler("tools/list", { params: ANY }, ({ cursor }) => ({ ...shared.list.page(cursor) }));
     this.setRequestHandler("tools/call", { params: ANY }, async (params, context) => {
       try {
@@ -53,6 +55,13 @@ export class RegistryServer extends Server {
     return method === "tools/call" ? handler : super._wrapHandler(method, handler);
   }
 }
+
+/** Clients ask for these whether or not a server has any, and an empty list is a better answer than an error. */
+const EMPTY = {
+  "prompts/list": { prompts: [] },
+  "resources/list": { resources: [] },
+  "resources/templates/list": { resourceTemplates: [] },
+};
 
 const ANY: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
   "~standard": {

@@ -1,8 +1,22 @@
 /** `tools/call`: from params to the registry's one execution path and back. */
 
-import { CLIENT_INFO_META_KEY, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { randomUUID } from "node:crypto";
+
+import {
+  CLIENT_INFO_META_KEY,
+  MissingRequiredClientCapabilityError,
+  ProtocolError,
+  ProtocolErrorCode,
+} from "@modelcontextprotocol/server";
 import type { ServerContext } from "@modelcontextprotocol/server";
-import { type CallContext, type Tool, type ToolView, isPlainObject, runCall } from "@openfunctions/core";
+import {
+  type CallContext,
+  type CallResult,
+  type Tool,
+  type ToolView,
+  isPlainObject,
+  runCall,
+} from "@openfunctions/core";
 
 import type { CallLanes } from "./call-lanes.ts";
 import { type WireResult, toWireResult } from "./call-result.ts";
@@ -61,6 +75,7 @@ export async function callTool(
       const recorded = { ...context, store, logger, actor, gate, ...parentTrace(meta?.["traceparent"]) };
       return (await runCall(view, { name: tool.name, args }, recorded)).result;
     });
+    throwMissingCapability(result, env);
     return await toWireResult(view, tool, result);
   } finally {
     progress.finish();
@@ -78,12 +93,22 @@ function readParams(view: ToolView, params: Params): { readonly tool: Tool; read
   return { tool, args };
 }
 
+/** The modern era has an error of its own for a tool that cannot work without something of the client's. */
+function throwMissingCapability(result: CallResult, { context }: CallEnvironment): void {
+  if (result.success || result.code !== "missing_client_capability" || context.mcpReq.envelope === undefined)
+    return;
+  const required = isPlainObject(result.details) ? result.details["requiredCapabilities"] : undefined;
+  if (isPlainObject(required))
+    throw new MissingRequiredClientCapabilityError({ requiredCapabilities: required });
+}
+
 function toCallContext(options: ResolvedOptions, env: CallEnvironment): CallContext {
   const { lane: _lane, ...caller } = env.caller;
   const { _meta: meta, signal } = env.context.mcpReq;
   const principal = options.principal({ ...caller, client: clientName(env) });
   const key = meta?.["openfunctions/idempotencyKey"];
   return {
+    callId: `call_${randomUUID()}`,
     signal,
     principal,
     owner: caller.token?.id ?? (caller.local ? "local" : principal.id),
@@ -97,9 +122,7 @@ function toCallContext(options: ResolvedOptions, env: CallEnvironment): CallCont
 function clientName({ context, client }: CallEnvironment): string {
   const claimed: unknown = Reflect.get(context.mcpReq.envelope ?? {}, CLIENT_INFO_META_KEY) ?? client;
   const name = isPlainObject(claimed) ? claimed["name"] : undefined;
-  return String(name ?? "unknown")
-    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "")
-    .slice(0, 64);
+  return (typeof name === "string" ? name : "unknown").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").slice(0, 64);
 }
 
 /** W3C Trace Context: version, trace id, span id, flags. */
