@@ -9,6 +9,7 @@ const registry = new ToolRegistry();
 for(let i=0;i<N;i++)registry.register(defineTool({name:i?"echo"+i:"echo",description:"Echo text back",contract:"read",inputSchema:{type:"object",properties:{text:{type:"string"}},required:["text"]},handler:({text})=>ok(text)}));
 function pair(){const waiting=new Map();const input=new Readable({read(){}});const output=new Writable({write(c,e,cb){const m=JSON.parse(c.toString());waiting.get(m.id)?.(m);waiting.delete(m.id);cb();}});let id=0;
  return {input,output,ask:(method,params)=>new Promise(r=>{id++;waiting.set(id,r);input.push(Buffer.from(JSON.stringify({jsonrpc:"2.0",id,method,params})+"\n"));})} as any;}
+if(process.env.STUB){const v:any=registry.view(); const p=Object.getPrototypeOf(v); const orig=p.execute; p.execute=async(n,a,c)=>({success:true,data:a.text,callId:c.callId,outcome:"succeeded",retryable:false});}
 const a=pair(); createMcpServer(registry).connect(new LineChannel(a.input,a.output,(t)=>a.output.write(t)) as any);
 const b=pair(); const s=new Server({name:"x",version:"1"},{capabilities:{tools:{}}});
 s.setRequestHandler("tools/call",({params})=>({content:[{type:"text",text:String(params.arguments?.["text"])}]}));

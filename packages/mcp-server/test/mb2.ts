@@ -1,7 +1,7 @@
 import { ToolRegistry, defineTool, ok, createGate } from "@openfunctions/core";
-const mode=process.argv[2];
+import { randomUUID } from "node:crypto";
 const registry = new ToolRegistry();
-registry.register(defineTool({name:"echo",description:"Echo text back",contract:mode==="w"?"write":"read",inputSchema:{type:"object",properties:{text:{type:"string"}},required:["text"]},handler:({text})=>ok(text)}));
-const gate=createGate(16);let k=0; const sig=new AbortController().signal;
-for(let i=0;i<400000;i++) await registry.execute("echo",{text:"hi"},{callId:"call_"+k++,...(mode==="sig"?{signal:new AbortController().signal}:mode==="onesig"?{signal:sig}:{}),scope:{gate}});
-console.log(mode, process.cpuUsage().user/400000);
+registry.register(defineTool({name:"echo",description:"Echo text back",contract:"read",inputSchema:{type:"object",properties:{text:{type:"string"}},required:["text"]},handler:({text})=>ok(text)}));
+const gate=createGate(16);
+const one=()=>registry.execute("echo",{text:"hi"},{callId:"call_"+randomUUID(),signal:new AbortController().signal,principal:{kind:"remote",id:"x",via:"local"},owner:"local",grants:[],origin:"model",scope:{gate}});
+for(let r=0;r<6;r++){const c=process.cpuUsage();for(let i=0;i<100000;i++) await one();const d=process.cpuUsage(c);console.log(((d.user+d.system)/100000).toFixed(2));}

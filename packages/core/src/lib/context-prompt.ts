@@ -109,20 +109,18 @@ function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function renderBlock(block: ContextBlock | string, id: string, maxChars: number): string {
   // A provider's plain string is outside text: data, not instructions.
-  const sections = typeof block === "string" ? [{ title: id, text: block, trust: "remote" as const }] : block.sections;
-  const texts = sections
-    .filter((section) => section.text.trim() !== "")
-    .map(({ title, text, trust = "remote" }) => (trust === "owner" ? `## ${title}\n${text}` : `## ${title}\n${fenceData(cut(text, maxChars), `remote:${id}`)}`));
+  const given = typeof block === "string" ? [{ title: id, text: block, trust: "remote" as const }] : block.sections;
+  const sections = given.filter(({ text }) => text.trim() !== "");
   const kept: string[] = [];
   let left = maxChars;
-  for (const text of texts) {
-    const whole = cut(text, left);
-    if (whole === "") break;
-    kept.push(text.length <= left ? text : whole);
-    left -= text.length;
-    if (left <= 0) break;
+  for (const { title, text, trust = "remote" } of sections) {
+    // Cut first and fence then, so that no cut leaves a fence open.
+    const part = cut(text, left);
+    if (part === "") break;
+    kept.push(`## ${title}\n${trust === "owner" ? part : fenceData(part, `remote:${id}`)}`);
+    left -= part.length;
   }
-  if (kept.length < texts.length) kept.push(`(${texts.length - kept.length} more)`);
+  if (kept.length > 0 && kept.length < sections.length) kept.push(`(${sections.length - kept.length} more)`);
   return kept.join("\n\n");
 }
 

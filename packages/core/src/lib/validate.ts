@@ -80,7 +80,7 @@ class LazyValidator implements SchemaValidator {
     if (this.#compiled !== undefined) return run(this.#compiled, value);
     if (quickCheck(this.#schema, value) === "valid") {
       this.#quickAnswers += 1;
-      
+      if (this.#quickAnswers >= QUICK_ANSWERS) this.#compileSoon();
       return NO_PROBLEMS;
     }
     if (shared.create !== undefined) return run(this.#compile(shared.create), value);
