@@ -207,7 +207,7 @@ class SchemaCompiler {
 
   #openReference(reference: string, open: string[], note: RewriteContext["note"]): Keywords | undefined {
     const depth = open.filter((name) => name === reference).length;
-    if (depth >= MAX_REFERENCE_DEPTH) {
+    if (depth >= MAX_REFERENCE_DEPTH || this.#nodes > MAX_NODES) {
       note("$ref", "dropped", `${reference} is cut at depth ${depth}`);
       return undefined;
     }

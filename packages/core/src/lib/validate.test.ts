@@ -134,9 +134,8 @@ describe("how values are checked", () => {
     expect(value).toMatchObject({ n: "3", d: "d" });
   });
   it("only own properties count", async () => {
-    expect(
-      await problemsOf(object({ toString: { type: "string" as const } }, { required: ["toString"] }), {}),
-    ).toHaveLength(1);
+    const schema = object({ toString: { type: "string" as const } }, { required: ["toString"] });
+    expect(await problemsOf(schema, {})).toMatchObject([{ path: "toString", keyword: "required" }]);
     expect(await problemsOf(object({ constructor: { type: "string" as const, format: "uri" } }), {})).toEqual(
       [],
     );

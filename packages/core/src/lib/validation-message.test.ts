@@ -56,6 +56,10 @@ describe("describeProblems", () => {
     expect(lines.slice(1, 6)).toEqual(["m1", "m2", "m3", "m4", "m5"].map((name) => `- ${name}: is missing`));
     expect(lines.at(-1)).toBe("... and 10 more");
   });
+  it("puts a missing property first, wherever it is missing", async () => {
+    const inner = { type: "object", properties: { k: {} }, required: ["k"] } as const;
+    expect((await linesFor(object({ a: { type: "string" }, o: inner }), { a: 1, o: {} }))[1]).toBe("- o.k: is missing");
+  });
   it("core V14: a keyword that failed is said with the value", async () => {
     expect(await linesFor(object({ s: { type: "string", minLength: 1 } }), { s: "" })).toContain(
       '- s: must NOT have fewer than 1 characters, got ""',

@@ -10,7 +10,7 @@ const MAX_WAITING = 256;
 export class CallLanes {
   readonly #maxConcurrent: number;
   readonly #lanes = new Map<string, { readonly gate: CallGate; calls: number }>();
-  readonly #running = new Set<Promise<unknown>>();
+  #whenEmpty: (() => void) | undefined;
 
   constructor(maxConcurrent: number) {
     this.#maxConcurrent = maxConcurrent;
@@ -21,27 +21,31 @@ export class CallLanes {
     return (this.#lanes.get(key)?.calls ?? 0) >= this.#maxConcurrent + MAX_WAITING;
   }
 
-  /** Does one call's work behind the gate of its connection. */
-  async run<T>(key: string, work: (gate: CallGate) => Promise<T>): Promise<T> {
+  /** Counts one call in; it runs behind the gate that is returned, and is counted out by `leave`. */
+  enter(key: string): CallGate {
     const lane = this.#lanes.get(key) ?? { gate: createGate(this.#maxConcurrent), calls: 0 };
-    this.#lanes.set(key, lane);
+    if (lane.calls === 0) this.#lanes.set(key, lane);
     lane.calls += 1;
-    const call = work(lane.gate);
-    this.#running.add(call);
-    try {
-      return await call;
-    } finally {
-      this.#running.delete(call);
-      lane.calls -= 1;
-      if (lane.calls === 0) this.#lanes.delete(key);
-    }
+    return lane.gate;
+  }
+
+  /** Counts one call out. */
+  leave(key: string): void {
+    const lane = this.#lanes.get(key);
+    if (lane === undefined) return;
+    lane.calls -= 1;
+    if (lane.calls === 0) this.#lanes.delete(key);
+    if (this.#lanes.size === 0) this.#whenEmpty?.();
   }
 
   /** Resolves when no call runs any more, or after `ms` milliseconds. */
   async settled(ms: number): Promise<void> {
+    if (this.#lanes.size === 0) return;
     const timer = new AbortController();
-    const tooLong = sleep(ms, undefined, { signal: timer.signal }).catch(() => {});
-    await Promise.race([Promise.allSettled(this.#running), tooLong]);
+    const empty = new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
+    await Promise.race([empty, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})]);
     timer.abort();
   }
 }

@@ -4,7 +4,6 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 
-import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from "@modelcontextprotocol/server";
 import { isPlainObject } from "@openfunctions/core";
 
 const MAX_FRAME_BYTES = 10 * 1024 * 1024;
@@ -75,7 +74,8 @@ export class LineChannel {
 
   #keep(part: Buffer): void {
     this.#bytes += part.length;
-    this.#parts = this.#bytes > MAX_FRAME_BYTES ? [] : [...this.#parts, part];
+    if (this.#bytes > MAX_FRAME_BYTES) this.#parts = [];
+    else if (part.length > 0) this.#parts.push(part);
   }
 
   #takeLine(): void {
@@ -86,13 +86,8 @@ export class LineChannel {
     if (tooLarge) return this.#refuse(-32600, "A frame is larger than 10 MiB.");
     const message = parse(line);
     if (message === undefined) return this.#refuse(-32700, "Parse error: the line is not JSON");
-    if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message)) {
-      return this.onmessage?.(message);
-    }
-    // A broken answer gets none: two peers would answer each other for ever.
-    const isAnswer = isPlainObject(message) && ("result" in message || "error" in message);
-    if (!isAnswer && message !== "")
-      this.#refuse(-32600, "Invalid Request: not a JSON-RPC 2.0 message", message);
+    if (isMessage(message)) this.onmessage?.(message);
+    else if (message !== "") this.#refuse(-32600, "Invalid Request: not a JSON-RPC 2.0 message", message);
   }
 
   #refuse(code: number, message: string, request?: unknown): void {
@@ -108,6 +103,14 @@ export function toErrorMessage(code: number, message: string, request?: unknown)
     id: typeof id === "string" || Number.isInteger(id) ? id : null,
     error: { code, message },
   };
+}
+
+/** Whether the SDK may take it; what it would drop without a word is answered here. */
+function isMessage(value: unknown): boolean {
+  if (!isPlainObject(value) || value["jsonrpc"] !== "2.0") return false;
+  const { id, params } = value;
+  const isNamed = typeof id === "string" || id === undefined || Number.isInteger(id);
+  return isNamed && (params === undefined || (isPlainObject(params) && isPlainObject(params["_meta"] ?? {})));
 }
 
 /** The JSON value of a line, "" for a blank one, undefined where it is none. */

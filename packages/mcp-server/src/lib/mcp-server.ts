@@ -62,7 +62,10 @@ class RegistryHandle implements McpServerHandle {
     this.#channels += 1;
     const caller: Caller = { transport: "stdio", local: true, lane: `channel ${this.#channels}` };
     const create = (): RegistryServer => {
-      const server = new RegistryServer(this.#shared, caller);
+      // After its handshake an older client stays older: its messages need no look at their era any more.
+      const server = new RegistryServer(this.#shared, caller, ({ transport }) => {
+        if (transport?.onmessage !== undefined) channel.onmessage = transport.onmessage;
+      });
       this.#servers.add(server);
       server.onclose = () => this.#servers.delete(server);
       return server;

@@ -17,7 +17,8 @@ type Handler = Parameters<Server["_wrapHandler"]>[1];
 export class RegistryServer extends Server {
   #greeted = false;
 
-  constructor(shared: ServerShared, caller: Caller) {
+  /** `onGreeted` hears of the end of the older era's handshake. */
+  constructor(shared: ServerShared, caller: Caller, onGreeted?: (server: RegistryServer) => void) {
     const { name, version, instructions, logger } = shared.options;
     const capabilities = { tools: { listChanged: true }, prompts: {}, resources: {} };
     const cacheHints = { "tools/list": CACHE_HINT, "server/discover": CACHE_HINT };
@@ -27,20 +28,21 @@ export class RegistryServer extends Server {
     );
     this.oninitialized = () => {
       this.#greeted = true;
+      onGreeted?.(this);
     };
     this.onerror = (error) => logger.debug("An MCP message was not served.", { cause: error.message });
     for (const [method, empty] of Object.entries(EMPTY))
       this.setRequestHandler(method, { params: ANY }, () => empty);
     this.setRequestHandler("tools/list", { params: ANY }, ({ cursor }) => ({ ...shared.list.page(cursor) }));
-    this.setRequestHandler("tools/call", { params: ANY }, async (params, context) => {
-      try {
-        return await callTool(shared, params, { caller, context, client: this.getClientVersion() });
-      } catch (cause) {
-        if (cause instanceof ProtocolError) throw cause;
-        logger.error("A tool call failed outside its handler.", { cause: String(cause) });
-        throw new ProtocolError(ProtocolErrorCode.InternalError, "Internal error");
-      }
-    });
+    this.setRequestHandler("tools/call", { params: ANY }, (params, { mcpReq }) =>
+      callTool(shared, params, { caller, greeting: this.getClientVersion(), request: mcpReq }).catch(
+        (cause: unknown) => {
+          if (cause instanceof ProtocolError) throw cause;
+          logger.error("A tool call failed outside its handler.", { cause: String(cause) });
+          throw new ProtocolError(ProtocolErrorCode.InternalError, "Internal error");
+        },
+      ),
+    );
   }
 
   /** Tells the client that the tools changed: in the older era after its handshake, in the modern one as it subscribed. */

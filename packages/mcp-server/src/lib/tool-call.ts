@@ -2,13 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 
-import {
-  CLIENT_INFO_META_KEY,
-  MissingRequiredClientCapabilityError,
-  ProtocolError,
-  ProtocolErrorCode,
-} from "@modelcontextprotocol/server";
-import type { ServerContext } from "@modelcontextprotocol/server";
+import * as mcp from "@modelcontextprotocol/server";
 import {
   type CallContext,
   type CallResult,
@@ -37,11 +31,11 @@ export interface Caller extends Omit<McpRequestInfo, "client"> {
   readonly lane: string;
 }
 
-/** What a request comes with; `client` is what the handshake said, where there was one. */
+/** What a request comes with; `greeting` is what the client said of itself in its handshake, where there was one. */
 export interface CallEnvironment {
   readonly caller: Caller;
-  readonly context: ServerContext;
-  readonly client: { readonly name: string } | undefined;
+  readonly greeting: unknown;
+  readonly request: mcp.ServerContext["mcpReq"];
 }
 
 type Params = Readonly<Record<string, unknown>>;
@@ -56,80 +50,102 @@ export async function callTool(
   const { tool, args } = readParams(view, params);
   const { lane } = env.caller;
   if (lanes.isFull(lane))
-    throw new ProtocolError(ProtocolErrorCode.InternalError, "Too many calls wait.", { retryable: true });
-  const { _meta: meta, notify } = env.context.mcpReq;
-  const progressToken = meta?.progressToken;
-  const progress = new ProgressReporter((update) => {
-    notify({ method: "notifications/progress", params: { ...update, progressToken } }).catch(
-      (cause: unknown) => options.logger.debug("Progress was not sent.", { cause: String(cause) }),
-    );
-  });
-  const watch = progressToken === undefined ? {} : { onProgress: progress.report.bind(progress) };
-  const context = { ...toCallContext(options, env), ...watch };
+    throw new mcp.ProtocolError(-32603, "Too many calls wait; try again later.", { retryable: true });
+  const progress = watchProgress(env.request, options);
+  const client = clientOf(env);
+  const context = toCallContext(options, client, env);
+  if (progress !== undefined) context.onProgress = (update) => progress.report(update);
+  const gate = lanes.enter(lane);
   try {
-    const result = await lanes.run(lane, async (gate) => {
-      if (options.runStore === undefined)
-        return view.execute(tool.name, args, { ...context, scope: { gate } });
-      const { runStore: store, logger } = options;
-      const actor = { name: `mcp:${clientName(env)}` };
-      const recorded = { ...context, store, logger, actor, gate, ...parentTrace(meta?.["traceparent"]) };
-      return (await runCall(view, { name: tool.name, args }, recorded)).result;
-    });
-    throwMissingCapability(result, env);
+    const { runStore: store, logger } = options;
+    const recorded = { store, logger, actor: { name: `mcp:${client}` }, gate, ...parentTrace(env.request) };
+    const result =
+      store === undefined
+        ? await view.execute(tool.name, args, { ...context, scope: { gate } })
+        : (await runCall(view, { name: tool.name, args }, { ...context, ...recorded, store })).result;
+    const missing = missingCapability(result);
+    if (missing !== undefined && env.request.envelope !== undefined) throw missing;
     return await toWireResult(view, tool, result);
   } finally {
-    progress.finish();
+    lanes.leave(lane);
+    progress?.finish();
   }
 }
 
-function readParams(view: ToolView, params: Params): { readonly tool: Tool; readonly args: Params } {
-  const { name, arguments: args } = params;
+function readParams(
+  view: ToolView,
+  { name, arguments: args }: Params,
+): { readonly tool: Tool; readonly args: Params } {
   if (typeof name !== "string") throw invalidParams('tools/call needs the "name" of a tool.');
   const tool = view.get(name);
-  const shown = JSON.stringify(name.slice(0, 128));
-  if (tool === undefined) throw invalidParams(`There is no tool ${shown}.`);
+  if (tool === undefined) throw invalidParams(`There is no tool ${JSON.stringify(name.slice(0, 128))}.`);
   if (args === undefined || args === null) return { tool, args: {} };
-  if (!isPlainObject(args)) throw invalidParams(`The arguments of tool ${shown} are not an object.`);
+  if (!isPlainObject(args)) throw invalidParams(`The arguments of tool "${name}" are not an object.`);
   return { tool, args };
 }
 
-/** The modern era has an error of its own for a tool that cannot work without something of the client's. */
-function throwMissingCapability(result: CallResult, { context }: CallEnvironment): void {
-  if (result.success || result.code !== "missing_client_capability" || context.mcpReq.envelope === undefined)
-    return;
-  const required = isPlainObject(result.details) ? result.details["requiredCapabilities"] : undefined;
-  if (isPlainObject(required))
-    throw new MissingRequiredClientCapabilityError({ requiredCapabilities: required });
-}
-
-function toCallContext(options: ResolvedOptions, env: CallEnvironment): CallContext {
+function toCallContext(
+  options: ResolvedOptions,
+  client: string,
+  env: CallEnvironment,
+): Writable<CallContext> {
   const { lane: _lane, ...caller } = env.caller;
-  const { _meta: meta, signal } = env.context.mcpReq;
-  const principal = options.principal({ ...caller, client: clientName(env) });
-  const key = meta?.["openfunctions/idempotencyKey"];
-  return {
+  const principal = options.principal({ ...caller, client });
+  const context: Writable<CallContext> = {
     callId: `call_${randomUUID()}`,
-    signal,
+    signal: env.request.signal,
     principal,
     owner: caller.token?.id ?? (caller.local ? "local" : principal.id),
     grants: options.grants?.(principal) ?? [],
     // Whoever calls through MCP is a model's client: one lossless repair of the arguments is theirs.
     origin: "model",
-    ...(typeof key === "string" ? { idempotencyKey: key } : {}),
   };
+  const key = env.request._meta?.["openfunctions/idempotencyKey"];
+  if (typeof key === "string") context.idempotencyKey = key;
+  return context;
 }
 
-function clientName({ context, client }: CallEnvironment): string {
-  const claimed: unknown = Reflect.get(context.mcpReq.envelope ?? {}, CLIENT_INFO_META_KEY) ?? client;
-  const name = isPlainObject(claimed) ? claimed["name"] : undefined;
-  return (typeof name === "string" ? name : "unknown").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").slice(0, 64);
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** The client's name: a claim, so it is cleaned of what could break a line or a terminal, and cut. */
+function clientOf({ request, greeting }: CallEnvironment): string {
+  const claimed =
+    request.envelope === undefined ? greeting : Reflect.get(request.envelope, mcp.CLIENT_INFO_META_KEY);
+  const name = isPlainObject(claimed) && typeof claimed["name"] === "string" ? claimed["name"] : "unknown";
+  return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").slice(0, 64);
+}
+
+function watchProgress(
+  { _meta: meta, notify }: CallEnvironment["request"],
+  { logger }: ResolvedOptions,
+): ProgressReporter | undefined {
+  const progressToken = meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return new ProgressReporter((update) => {
+    const notice = { method: "notifications/progress", params: { ...update, progressToken } };
+    notify(notice).catch((cause: unknown) =>
+      logger.debug("Progress was not sent.", { cause: String(cause) }),
+    );
+  });
+}
+
+/** The modern era's own error for a tool that cannot work without something of the client's. */
+function missingCapability(result: CallResult): Error | undefined {
+  if (result.success || result.code !== "missing_client_capability" || !isPlainObject(result.details))
+    return undefined;
+  const { requiredCapabilities } = result.details;
+  return isPlainObject(requiredCapabilities)
+    ? new mcp.MissingRequiredClientCapabilityError({ requiredCapabilities })
+    : undefined;
 }
 
 /** W3C Trace Context: version, trace id, span id, flags. */
-function parentTrace(traceparent: unknown): {
-  readonly traceContext?: { readonly traceId: string; readonly spanId: string };
-} {
-  const match = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(String(traceparent));
+function parentTrace({
+  _meta: meta,
+}: CallEnvironment["request"]): Pick<Parameters<typeof runCall>[2], "traceContext"> {
+  const match = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(
+    String(meta?.[mcp.TRACEPARENT_META_KEY]),
+  );
   const [, traceId, spanId] = match ?? [];
   return traceId === undefined || spanId === undefined ? {} : { traceContext: { traceId, spanId } };
 }
