@@ -44,7 +44,7 @@ if (!options.skipInstall) {
   installPeers();
 }
 const sections = await measure(options.parts, options.rounds);
-const report = toMarkdown(sections, { command: "npm run bench", rounds: options.rounds });
+const report = toMarkdown(sections, { command: commandOf(options.rounds) });
 console.log(report);
 // A report of some parts would pass for one of all.
 if (options.parts.length === ALL.length) writeFileSync(RESULTS, report);
@@ -87,6 +87,10 @@ function readOptions(): {
 
 function isPart(name: string): name is Part {
   return Object.hasOwn(PARTS, name);
+}
+
+function commandOf(rounds: number): string {
+  return `npm run bench -- --rounds ${rounds}`;
 }
 
 /** Progress goes beside the report, not into it. */

@@ -165,7 +165,7 @@ function wholeTable({ plain, cached }: ColdResults): Table {
       "CPU, ms",
       "to `fetch`",
       "wall with compile cache, ms",
-      "CPU, ms",
+      "CPU with compile cache, ms",
     ],
     rows: WHOLE.map((peer) => {
       const cost = costOf(plain, peer);
@@ -198,7 +198,14 @@ function stepTable(peer: Peer, { steps }: ColdResults): Table {
   ];
   return {
     caption: `Steps of ${PEER_NAMES[peer]}:`,
-    columns: ["step", "files", "wall, ms", "CPU, ms", "wall with compile cache, ms", "CPU, ms"],
+    columns: [
+      "step",
+      "files",
+      "wall, ms",
+      "CPU, ms",
+      "wall with compile cache, ms",
+      "CPU with compile cache, ms",
+    ],
     rows: [...taken.map((step) => row(step.name, (pick) => pick(step))), row("together", total)],
   };
 }

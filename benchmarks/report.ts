@@ -40,7 +40,6 @@ export function holds({ relation, limit, measured }: Target): boolean {
 /** How the report can be had again. */
 export interface ReportOrigin {
   readonly command: string;
-  readonly rounds: number;
 }
 
 /** The whole report as Markdown. */
@@ -54,7 +53,7 @@ export function toMarkdown(sections: readonly Section[], origin: ReportOrigin): 
       `- date: ${new Date().toISOString().slice(0, 10)}`,
       `- machine: ${describeMachine()}`,
       `- node: ${process.versions.node}`,
-      `- repeat with: \`${origin.command}\` (${origin.rounds} rounds)`,
+      `- repeat with: \`${origin.command}\``,
     ].join("\n"),
     "## Targets",
     table({ columns: ["target", "wanted", "measured", ""], rows: targets.map(toTargetRow) }),

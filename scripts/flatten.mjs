@@ -34,6 +34,12 @@ const bundle = await rolldown({
   treeshake: { moduleSideEffects: false },
 });
 removeModules();
-await bundle.write({ dir: "dist", format: "esm", entryFileNames: "[name].js", chunkFileNames: "lib/[name]-[hash].js", minify: false });
+await bundle.write({
+  dir: "dist",
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "lib/[name]-[hash].js",
+  minify: false,
+});
 await bundle.close();
 process.stdout.write(`${name}: ${Object.keys(inputs()).length} entries\n`);

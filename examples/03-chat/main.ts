@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { createOfflineAdapter } from "@openfunctions/adapter-local";
-import { type Message, ToolRegistry, createMemoryRunStore, createMemoryStore, isChainEvent, runLoop } from "@openfunctions/core";
+import {
+  type Message,
+  ToolRegistry,
+  createMemoryRunStore,
+  createMemoryStore,
+  isChainEvent,
+  runLoop,
+} from "@openfunctions/core";
 import { createStarterTools } from "@openfunctions/starter-tools";
 
 const tools = new ToolRegistry();
@@ -13,9 +20,17 @@ let history: readonly Message[] = [];
 // #region turn
 async function say(text: string): Promise<string> {
   const messages: Message[] = [...history, { role: "user", content: text }];
-  const run = runLoop({ adapter: createOfflineAdapter(), tools, messages, store, kind: "chat_turn", capture: "full" });
+  const run = runLoop({
+    adapter: createOfflineAdapter(),
+    tools,
+    messages,
+    store,
+    kind: "chat_turn",
+    capture: "full",
+  });
   for await (const event of run) {
-    if (isChainEvent(event) && event.type === "tool.requested") process.stdout.write(`[${event.data.toolName}] `);
+    if (isChainEvent(event) && event.type === "tool.requested")
+      process.stdout.write(`[${event.data.toolName}] `);
     if (event.type === "text.delta") process.stdout.write(String(Object(event.data).text));
   }
   const result = await run.result;

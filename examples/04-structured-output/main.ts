@@ -22,7 +22,9 @@ assert.equal(attempts, 2);
 assert.match(JSON.stringify(adapter.requests[1]?.messages), /total/);
 
 const hopeless = scriptedAdapter([{ text: "no idea" }, { text: "still none" }]);
-const failure = await generateStructured(hopeless, { schema: Invoice, prompt: "?" }).catch((error: unknown) => error);
+const failure = await generateStructured(hopeless, { schema: Invoice, prompt: "?" }).catch(
+  (error: unknown) => error,
+);
 assert.ok(failure instanceof StructuredOutputError);
 assert.equal(failure.attempts, 2);
 process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 import { existsSync } from "node:fs";
 import { type Browser, type Page, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,7 +11,15 @@ import { type Listening, listen } from "../src/lib/listen.ts";
 
 // Debian's browser; `.ci/run` installs it. A machine without it skips these tests.
 const CHROMIUM = "/usr/bin/chromium";
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 describe.skipIf(!existsSync(CHROMIUM))("the page (needs /usr/bin/chromium)", () => {
   let browser: Browser;
@@ -29,7 +38,8 @@ describe.skipIf(!existsSync(CHROMIUM))("the page (needs /usr/bin/chromium)", () 
     const page = await browser.newPage({ viewport: { width: 360, height: 700 } });
     const outside: string[] = [];
     page.on("request", (request) => {
-      if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) outside.push(request.url());
+      if (!request.url().startsWith(server.url) && !request.url().startsWith("data:"))
+        outside.push(request.url());
     });
     page.on("pageerror", (error) => outside.push(String(error)));
     await page.goto(server.url);
@@ -44,7 +54,11 @@ describe.skipIf(!existsSync(CHROMIUM))("the page (needs /usr/bin/chromium)", () 
   it("answers with a tool, shows arguments, result and time, and names what answers", async () => {
     const tools = new ToolRegistry();
     tools.registerAll(createStarterTools({ tasks: createMemoryStore(), notes: createMemoryStore() }));
-    const { page, outside } = await openPage(await listen(createChatServer({ adapter: createOfflineAdapter(), tools, reason: "a test" }), { port: 0 }));
+    const { page, outside } = await openPage(
+      await listen(createChatServer({ adapter: createOfflineAdapter(), tools, reason: "a test" }), {
+        port: 0,
+      }),
+    );
     await page.getByText("no language model").waitFor();
     await say(page, "what is 15% of 2,340");
     await page.locator(".agent .said", { hasText: "15% of 2,340 is 351." }).waitFor();
@@ -63,11 +77,23 @@ describe.skipIf(!existsSync(CHROMIUM))("the page (needs /usr/bin/chromium)", () 
   });
 
   it("security S16: markup in messages, tool names and results stays text, and nothing outside is fetched", async () => {
-    const nasty = '<img src=x onerror="window.hacked=1"> [x](javascript:alert(1)) ![](http://attacker.example/?q=1)';
+    const nasty =
+      '<img src=x onerror="window.hacked=1"> [x](javascript:alert(1)) ![](http://attacker.example/?q=1)';
     const tools = new ToolRegistry();
-    tools.register({ name: "nasty", description: "says nasty things", inputSchema: { type: "object", properties: { text: { type: "string" } } }, contract: "read", handler: () => ok(nasty) });
-    const adapter = scriptedAdapter([{ toolCalls: [{ name: "nasty", args: { text: nasty } }] }, { text: nasty }]);
-    const { page, outside } = await openPage(await listen(createChatServer({ adapter, tools, reason: nasty }), { port: 0 }));
+    tools.register({
+      name: "nasty",
+      description: "says nasty things",
+      inputSchema: { type: "object", properties: { text: { type: "string" } } },
+      contract: "read",
+      handler: () => ok(nasty),
+    });
+    const adapter = scriptedAdapter([
+      { toolCalls: [{ name: "nasty", args: { text: nasty } }] },
+      { text: nasty },
+    ]);
+    const { page, outside } = await openPage(
+      await listen(createChatServer({ adapter, tools, reason: nasty }), { port: 0 }),
+    );
     await say(page, nasty);
     await page.locator(".agent .said").waitFor();
     expect(await page.evaluate(() => Reflect.get(window, "hacked"))).toBeUndefined();
@@ -78,9 +104,22 @@ describe.skipIf(!existsSync(CHROMIUM))("the page (needs /usr/bin/chromium)", () 
 
   it("shows a failed call as failed, stops a turn on request, and goes on", async () => {
     const tools = new ToolRegistry();
-    tools.register({ name: "fail", description: "always fails", inputSchema: { type: "object", properties: {} }, contract: "read", handler: () => err("it broke") });
-    const adapter = scriptedAdapter([{ toolCalls: [{ name: "fail" }] }, { text: "that failed" }, { text: "I begin", stall: true }, { text: "back again" }]);
-    const { page } = await openPage(await listen(createChatServer({ adapter, tools, reason: "a test" }), { port: 0 }));
+    tools.register({
+      name: "fail",
+      description: "always fails",
+      inputSchema: { type: "object", properties: {} },
+      contract: "read",
+      handler: () => err("it broke"),
+    });
+    const adapter = scriptedAdapter([
+      { toolCalls: [{ name: "fail" }] },
+      { text: "that failed" },
+      { text: "I begin", stall: true },
+      { text: "back again" },
+    ]);
+    const { page } = await openPage(
+      await listen(createChatServer({ adapter, tools, reason: "a test" }), { port: 0 }),
+    );
     await say(page, "try it");
     await page.getByText("that failed").waitFor();
     expect(await page.locator("details.call").getAttribute("data-outcome")).toBe("failed");

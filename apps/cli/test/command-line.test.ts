@@ -43,9 +43,18 @@ function environment(): Record<string, string> {
 
 function command(args: readonly string[], cwd = join(folder, "empty"), input = ""): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [MAIN, ...args], { cwd, env: environment(), timeout: 30_000 }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, stdout, stderr });
-    });
+    const child = execFile(
+      process.execPath,
+      [MAIN, ...args],
+      { cwd, env: environment(), timeout: 30_000 },
+      (error, stdout, stderr) => {
+        resolve({
+          code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1,
+          stdout,
+          stderr,
+        });
+      },
+    );
     child.stdin?.end(input);
   });
 }
@@ -53,11 +62,22 @@ function command(args: readonly string[], cwd = join(folder, "empty"), input = "
 describe("openfunctions with --from", () => {
   it("tests, lists, shows, runs and documents the tools of a file in an empty folder", async () => {
     const from = ["--from", "tools.ts"];
-    expect(await command(["tools", "test", ...from])).toMatchObject({ code: 0, stdout: expect.stringContaining("ok    add_vat"), stderr: expect.stringContaining("1 passed, 0 failed") });
+    expect(await command(["tools", "test", ...from])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("ok    add_vat"),
+      stderr: expect.stringContaining("1 passed, 0 failed"),
+    });
     expect((await command(["tools", "list", ...from])).stdout).toMatch(/^add_vat +read/);
-    expect(JSON.parse((await command(["tools", "show", "add_vat", "--json", ...from])).stdout)).toMatchObject({ name: "add_vat", contract: { effects: { kind: "read" } } });
-    expect(JSON.parse((await command(["tools", "run", "add_vat", "--args", '{"net":80}', ...from])).stdout)).toEqual({ gross: 100 });
-    const [one, two] = await Promise.all([command(["tools", "docs", ...from]), command(["tools", "docs", ...from])]);
+    expect(JSON.parse((await command(["tools", "show", "add_vat", "--json", ...from])).stdout)).toMatchObject(
+      { name: "add_vat", contract: { effects: { kind: "read" } } },
+    );
+    expect(
+      JSON.parse((await command(["tools", "run", "add_vat", "--args", '{"net":80}', ...from])).stdout),
+    ).toEqual({ gross: 100 });
+    const [one, two] = await Promise.all([
+      command(["tools", "docs", ...from]),
+      command(["tools", "docs", ...from]),
+    ]);
     expect(one.stdout).toBe(two.stdout);
     await writeFile(join(folder, "empty", "TOOLS.md"), one.stdout);
     expect((await command(["tools", "docs", "--check", "TOOLS.md", ...from])).code).toBe(0);
@@ -66,22 +86,38 @@ describe("openfunctions with --from", () => {
   });
 
   it("gives the tools to an agent, by a path from another folder", async () => {
-    const result = await command(["run", "add vat to 200", "--provider", "offline", "--json", "--from", join("empty", "tools.ts")], folder);
+    const result = await command(
+      ["run", "add vat to 200", "--provider", "offline", "--json", "--from", join("empty", "tools.ts")],
+      folder,
+    );
     expect(result.code).toBe(0);
-    expect(JSON.parse(result.stdout)).toMatchObject({ status: "completed", toolCalls: [{ name: "add_vat", args: { net: 200 }, outcome: "succeeded" }] });
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      status: "completed",
+      toolCalls: [{ name: "add_vat", args: { net: 200 }, outcome: "succeeded" }],
+    });
   });
 
   it("chats on standard input and leaves at its end", async () => {
-    const result = await command(["chat", "--provider", "offline", "--from", "tools.ts"], undefined, "add vat to 80\n/tools\n/quit\n");
+    const result = await command(
+      ["chat", "--provider", "offline", "--from", "tools.ts"],
+      undefined,
+      "add vat to 80\n/tools\n/quit\n",
+    );
     expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining("100") });
     expect(result.stdout).toContain("add_vat  Adds value");
   });
 
   it("serves the tools over stdio to a real client started from elsewhere by an mcpServers entry", async () => {
-    const config = { mcpServers: { mine: { command: process.execPath, args: [MAIN, "mcp", "--from", join(folder, "empty", "tools.ts")] } } };
+    const config = {
+      mcpServers: {
+        mine: { command: process.execPath, args: [MAIN, "mcp", "--from", join(folder, "empty", "tools.ts")] },
+      },
+    };
     const { command: program, args } = config.mcpServers.mine;
     const client = new FirstLineClient({ name: "test", version: "1.0.0" });
-    await client.connect(new StdioClientTransport({ command: program, args, cwd: tmpdir(), env: environment() }));
+    await client.connect(
+      new StdioClientTransport({ command: program, args, cwd: tmpdir(), env: environment() }),
+    );
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["add_vat"]);
     const result = await client.callTool({ name: "add_vat", arguments: { net: 80 } });
     expect(JSON.stringify(result.content)).toContain("100");
@@ -91,16 +127,29 @@ describe("openfunctions with --from", () => {
   it("says what is wrong with a file, and what would work", async () => {
     await writeFile(join(folder, "empty", "broken.ts"), "export const x = ;");
     await writeFile(join(folder, "empty", "nothing.ts"), "export const x = 1;");
-    expect(await command(["tools", "list", "--from", "missing.ts"])).toMatchObject({ code: 2, stderr: expect.stringContaining("missing.ts") });
-    expect(await command(["tools", "list", "--from", "broken.ts"])).toMatchObject({ code: 2, stderr: expect.stringContaining("could not be loaded") });
-    expect(await command(["tools", "list", "--from", "nothing.ts"])).toMatchObject({ code: 2, stderr: expect.stringContaining("defineTool") });
+    expect(await command(["tools", "list", "--from", "missing.ts"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("missing.ts"),
+    });
+    expect(await command(["tools", "list", "--from", "broken.ts"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("could not be loaded"),
+    });
+    expect(await command(["tools", "list", "--from", "nothing.ts"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("defineTool"),
+    });
   });
 });
 
 describe("openfunctions run", () => {
   it("answers with the starter tools and keeps a task for the next run", async () => {
     const sum = await command(["run", "what is 15% of 2,340"]);
-    expect(sum).toMatchObject({ code: 0, stdout: expect.stringContaining("351"), stderr: expect.stringContaining("calculate") });
+    expect(sum).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("351"),
+      stderr: expect.stringContaining("calculate"),
+    });
     await command(["run", "add a task: call the bank tomorrow"]);
     expect((await command(["run", "what are my tasks"])).stdout).toContain("call the bank tomorrow");
   });
@@ -108,15 +157,24 @@ describe("openfunctions run", () => {
   it("writes the record, one canonical event per line, and never over an existing file", async () => {
     const args = ["run", "what is 2 + 2", "--record", "run.jsonl"];
     expect((await command(args)).code).toBe(0);
-    const lines = (await readFile(join(folder, "empty", "run.jsonl"), "utf8")).trim().split("\n").map((line) => JSON.parse(line));
+    const lines = (await readFile(join(folder, "empty", "run.jsonl"), "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     expect(lines[0]).toMatchObject({ type: "run.started", seq: 0, data: { capture: "full" } });
     expect(lines.at(-1)).toMatchObject({ type: "run.completed", seq: lines.length - 1 });
     expect(await command(args)).toMatchObject({ code: 3, stderr: expect.stringContaining("run.jsonl") });
   });
 
   it("an unknown provider, a missing key and a wrong option each have their own exit code", async () => {
-    expect(await command(["run", "hi", "--provider", "zz"])).toMatchObject({ code: 3, stderr: expect.stringContaining("offline") });
-    expect(await command(["run", "hi", "--provider", "openai"])).toMatchObject({ code: 3, stderr: expect.stringContaining("OPENAI_API_KEY") });
+    expect(await command(["run", "hi", "--provider", "zz"])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("offline"),
+    });
+    expect(await command(["run", "hi", "--provider", "openai"])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("OPENAI_API_KEY"),
+    });
     expect((await command(["run", "hi", "--nope"])).code).toBe(2);
     expect((await command(["frobnicate"])).code).toBe(2);
   });
@@ -133,9 +191,16 @@ describe("openfunctions tools", () => {
 
   it("a failing test and a failing call exit 1", async () => {
     await writeFile(join(folder, "empty", "failing.ts"), TOOLS.replace("gross: 100", "gross: 1"));
-    expect(await command(["tools", "test", "--from", "failing.ts"])).toMatchObject({ code: 1, stdout: expect.stringContaining("FAIL") });
-    expect(await command(["tools", "run", "add_vat", "--args", '{"net":"x"}', "--from", "tools.ts"])).toMatchObject({ code: 1, stderr: expect.stringContaining("invalid_input") });
-    expect((await command(["tools", "run", "add_vat", "--args", "{nope", "--from", "tools.ts"])).code).toBe(2);
+    expect(await command(["tools", "test", "--from", "failing.ts"])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("FAIL"),
+    });
+    expect(
+      await command(["tools", "run", "add_vat", "--args", '{"net":"x"}', "--from", "tools.ts"]),
+    ).toMatchObject({ code: 1, stderr: expect.stringContaining("invalid_input") });
+    expect((await command(["tools", "run", "add_vat", "--args", "{nope", "--from", "tools.ts"])).code).toBe(
+      2,
+    );
     expect((await command(["tools", "show", "nope", "--from", "tools.ts"])).code).toBe(2);
   });
 
@@ -159,7 +224,10 @@ describe("openfunctions create and doctor", () => {
     for (const contract of ["read", "write", "destructive"]) {
       const name = `made_${contract}`;
       expect((await command(["create", "tool", name, "--contract", contract], folder)).code).toBe(0);
-      expect(await command(["tools", "test", "--from", `${name}.ts`], folder)).toMatchObject({ code: 0, stderr: expect.stringContaining("1 passed, 0 failed") });
+      expect(await command(["tools", "test", "--from", `${name}.ts`], folder)).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining("1 passed, 0 failed"),
+      });
     }
     expect((await command(["create", "tool", "made_read"], folder)).code).toBe(3);
     expect((await command(["create", "tool", "dry", "--dry-run"], folder)).stdout).toContain("defineTool");
@@ -172,11 +240,22 @@ describe("openfunctions create and doctor", () => {
     expect(JSON.parse(good.stdout).findings.map(({ check }: { check: string }) => check)).toContain("Node");
     await mkdir(join(home, "stores"), { recursive: true });
     await writeFile(join(home, "stores", "broken.json"), "{");
-    expect(await command(["doctor"])).toMatchObject({ code: 1, stdout: expect.stringContaining("broken.json") });
+    expect(await command(["doctor"])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("broken.json"),
+    });
   });
 
   it("every command's help shows an example", async () => {
-    for (const args of [["run"], ["chat"], ["mcp"], ["tools", "list"], ["tools", "test"], ["create", "tool"], ["doctor"]]) {
+    for (const args of [
+      ["run"],
+      ["chat"],
+      ["mcp"],
+      ["tools", "list"],
+      ["tools", "test"],
+      ["create", "tool"],
+      ["doctor"],
+    ]) {
       expect((await command([...args, "--help"])).stdout).toContain("Example:");
     }
   });

@@ -15,7 +15,12 @@ export {
   NO_USAGE,
   addUsage,
 } from "./lib/adapter.ts";
-export { type ArtifactInfo, type ArtifactStore, createMemoryArtifactStore, createReadArtifactTool } from "./lib/artifact.ts";
+export {
+  type ArtifactInfo,
+  type ArtifactStore,
+  createMemoryArtifactStore,
+  createReadArtifactTool,
+} from "./lib/artifact.ts";
 export { adoptRemoteSchema } from "./lib/adopt-remote-schema.ts";
 export type { PolicyDecision, PolicyPort, PolicyRequest } from "./lib/authority.ts";
 export type { CallContext, CallLimits, CallScope } from "./lib/call-context.ts";
@@ -76,7 +81,13 @@ export {
   StoreError,
 } from "./lib/errors.ts";
 export { type CallGate, createGate } from "./lib/gate.ts";
-export { type HistoryRepair, type LintOptions, type LintedHistory, type RecordedCall, lintHistory } from "./lib/history-linter.ts";
+export {
+  type HistoryRepair,
+  type LintOptions,
+  type LintedHistory,
+  type RecordedCall,
+  lintHistory,
+} from "./lib/history-linter.ts";
 export { type JsonFileStoreOptions, createStore } from "./lib/json-file-store.ts";
 export { type Json, type JsonObject, canonicalJson, isPlainObject } from "./lib/json.ts";
 export { type Logger, silentLogger } from "./lib/logger.ts";
@@ -155,7 +166,14 @@ export {
 } from "./lib/run-event.ts";
 export { foldRun } from "./lib/run-fold.ts";
 export { runLoop } from "./lib/run-loop.ts";
-export type { Compactor, LoopOptions, LoopResult, LoopRun, ReplyPolicy, ReplyVerdict } from "./lib/run-options.ts";
+export type {
+  Compactor,
+  LoopOptions,
+  LoopResult,
+  LoopRun,
+  ReplyPolicy,
+  ReplyVerdict,
+} from "./lib/run-options.ts";
 export type { ModelCallRecord, RunEffects, RunRecord, RunStatus, ToolCallRecord } from "./lib/run-record.ts";
 export { type RunPage, type RunQuery, type RunStore, createMemoryRunStore } from "./lib/run-store.ts";
 export {
@@ -168,7 +186,13 @@ export {
   type ToolSchema,
 } from "./lib/schema.ts";
 export type { Capture, Redact, Sealed } from "./lib/sealed.ts";
-export { type Store, type StoreChange, type StorePage, type StoreQuery, createMemoryStore } from "./lib/store.ts";
+export {
+  type Store,
+  type StoreChange,
+  type StorePage,
+  type StoreQuery,
+  createMemoryStore,
+} from "./lib/store.ts";
 export { type StructuredOptions, StructuredOutputError, generateStructured } from "./lib/structured.ts";
 export {
   type Tool,
@@ -179,5 +203,10 @@ export {
   defineTool,
   isTool,
 } from "./lib/tool.ts";
-export { type ToolTestFailure, type ToolTestReport, type ToolTestOptions, runToolTests } from "./lib/tool-tests.ts";
+export {
+  type ToolTestFailure,
+  type ToolTestReport,
+  type ToolTestOptions,
+  runToolTests,
+} from "./lib/tool-tests.ts";
 export type { AnthropicTool, GeminiTool, OpenAITool, ToolFilter, ToolView } from "./lib/tool-view.ts";

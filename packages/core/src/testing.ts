@@ -1,4 +1,13 @@
-export { type FakeClock, type LogLine, fakeClock, faultyStore, fixedIds, fixedRandom, memorySink, recordingLogger } from "./lib/testing/fakes.ts";
+export {
+  type FakeClock,
+  type LogLine,
+  fakeClock,
+  faultyStore,
+  fixedIds,
+  fixedRandom,
+  memorySink,
+  recordingLogger,
+} from "./lib/testing/fakes.ts";
 export { type ProviderFixture, describeContextProvider } from "./lib/testing/describe-context-provider.ts";
 export { describeRunStore } from "./lib/testing/describe-run-store.ts";
 export { type StoreFixture, describeStore } from "./lib/testing/describe-store.ts";
@@ -13,6 +22,22 @@ export {
 } from "./lib/testing/scripted-adapter.ts";
 export type { SuiteRunner } from "./lib/testing/suite-runner.ts";
 export { describeAdapter } from "./lib/describe-adapter.ts";
-export type { AdapterMakeOptions, AdapterSuite, AdapterSuiteCapabilities } from "./lib/testing/adapter-situation.ts";
-export { type FakeModelServer, type FakeReply, type FakeRequest, type FakeStep, startFakeModelServer } from "./lib/testing/fake-model-server.ts";
-export { chatFixtures, type NeutralCall, type NeutralReply, responsesFixtures, type WireFixtures } from "./lib/testing/wire-fixtures.ts";
+export type {
+  AdapterMakeOptions,
+  AdapterSuite,
+  AdapterSuiteCapabilities,
+} from "./lib/testing/adapter-situation.ts";
+export {
+  type FakeModelServer,
+  type FakeReply,
+  type FakeRequest,
+  type FakeStep,
+  startFakeModelServer,
+} from "./lib/testing/fake-model-server.ts";
+export {
+  chatFixtures,
+  type NeutralCall,
+  type NeutralReply,
+  responsesFixtures,
+  type WireFixtures,
+} from "./lib/testing/wire-fixtures.ts";

@@ -18,8 +18,16 @@ async function start(adapter: AIAdapter, tools = new ToolRegistry()): Promise<Li
 }
 
 function post(url: string, body: unknown, init: RequestInit = {}): Promise<Response> {
-  const text = typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
-  return fetch(url, { method: "POST", body: text, headers: { "content-type": "application/json" }, ...init });
+  const bytes =
+    body instanceof Uint8Array
+      ? Buffer.from(body)
+      : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return fetch(url, {
+    method: "POST",
+    body: bytes,
+    headers: { "content-type": "application/json" },
+    ...init,
+  });
 }
 
 async function parts(response: Response): Promise<ChatPart[]> {
@@ -51,13 +59,27 @@ describe("the chat server", () => {
     for (const path of ["/health", "/health?x=1", "/health/"]) {
       const response = await fetch(url + path);
       expect(response.status).toBe(200);
-      expect(await response.json()).toMatchObject({ ok: true, provider: "scripted", model: "scripted-model" });
+      expect(await response.json()).toMatchObject({
+        ok: true,
+        provider: "scripted",
+        model: "scripted-model",
+      });
     }
   });
 
   it("chat-agent H2: a body that is not JSON, or is null, is 400 with a code", async () => {
     const { url } = await start(scriptedAdapter([]));
-    for (const body of ["{nope", "null", "[]", '"x"', "{}", '{"message":""}', '{"message":5}', '{"message":"\\ud800"}', '{"message":"x","threadId":"../x"}']) {
+    for (const body of [
+      "{nope",
+      "null",
+      "[]",
+      '"x"',
+      "{}",
+      '{"message":""}',
+      '{"message":5}',
+      '{"message":"\\ud800"}',
+      '{"message":"x","threadId":"../x"}',
+    ]) {
       const response = await post(`${url}/chat`, body);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ error: { code: expect.stringMatching(/^invalid_/) } });
@@ -69,19 +91,31 @@ describe("the chat server", () => {
     expect((await post(`${url}/chat`, new Uint8Array([0x7b, 0x22, 0xff, 0xfe]))).status).toBe(400);
     expect((await post(`${url}/chat`, JSON.stringify({ message: "x".repeat(5_000_000) }))).status).toBe(413);
     expect((await post(`${url}/chat`, `${"[".repeat(100_000)}${"]".repeat(100_000)}`)).status).toBe(400);
-    expect((await post(`${url}/chat`, '{"message":"hi","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')).status).toBe(200);
+    expect(
+      (
+        await post(
+          `${url}/chat`,
+          '{"message":"hi","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
+        )
+      ).status,
+    ).toBe(200);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
     expect((await post(`${url}/chat`, "x", { headers: { "content-type": "text/plain" } })).status).toBe(415);
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 
   it("chat-agent H4: a failing provider is 502 with code and run id, without its words", async () => {
-    const error = new ProviderError("secret words of the provider", { provider: "scripted", kind: "overloaded" });
+    const error = new ProviderError("secret words of the provider", {
+      provider: "scripted",
+      kind: "overloaded",
+    });
     const { url } = await start(scriptedAdapter([{ error }]));
     const response = await post(`${url}/chat`, { message: "hi" });
     expect(response.status).toBe(502);
     const text = await response.text();
-    expect(JSON.parse(text)).toMatchObject({ error: { code: "provider_failed", runId: expect.any(String), retryable: true } });
+    expect(JSON.parse(text)).toMatchObject({
+      error: { code: "provider_failed", runId: expect.any(String), retryable: true },
+    });
     expect(text).not.toContain("secret words");
   });
 
@@ -96,15 +130,37 @@ describe("the chat server", () => {
 
   it("streams a turn with a call: started first, the call before its result, done last, text adds up", async () => {
     const tools = new ToolRegistry();
-    tools.register({ name: "add", description: "adds numbers", inputSchema: { type: "object", properties: {} }, contract: "read", handler: () => ok(3) });
-    const { url } = await start(scriptedAdapter([{ text: "let me see", toolCalls: [{ name: "add", callId: "c1" }] }, { text: ["it is ", "three"] }]), tools);
+    tools.register({
+      name: "add",
+      description: "adds numbers",
+      inputSchema: { type: "object", properties: {} },
+      contract: "read",
+      handler: () => ok(3),
+    });
+    const { url } = await start(
+      scriptedAdapter([
+        { text: "let me see", toolCalls: [{ name: "add", callId: "c1" }] },
+        { text: ["it is ", "three"] },
+      ]),
+      tools,
+    );
     const seen = await parts(await post(`${url}/chat/stream`, { message: "1+2" }));
     const types = seen.map(({ type }) => type);
     expect(types[0]).toBe("run_started");
     expect(types.indexOf("tool_call")).toBeLessThan(types.indexOf("tool_result"));
-    expect(seen.filter(({ type }) => type === "text_done")).toMatchObject([{ role: "preamble" }, { role: "final" }]);
+    expect(seen.filter(({ type }) => type === "text_done")).toMatchObject([
+      { role: "preamble" },
+      { role: "final" },
+    ]);
     const done = seen.at(-1);
-    expect(done).toMatchObject({ type: "done", result: { text: "it is three", status: "completed", toolCalls: [{ name: "add", outcome: "succeeded" }] } });
+    expect(done).toMatchObject({
+      type: "done",
+      result: {
+        text: "it is three",
+        status: "completed",
+        toolCalls: [{ name: "add", outcome: "succeeded" }],
+      },
+    });
     const after = seen.slice(types.indexOf("tool_result"));
     expect(after.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("")).toBe("it is three");
   });
@@ -131,12 +187,20 @@ describe("the chat server", () => {
         return new Promise(() => {});
       },
     });
-    const adapter = scriptedAdapter([{ text: "first" }, { toolCalls: [{ name: "wait", callId: "w" }] }, { text: "still here" }]);
+    const adapter = scriptedAdapter([
+      { text: "first" },
+      { toolCalls: [{ name: "wait", callId: "w" }] },
+      { text: "still here" },
+    ]);
     const { url } = await start(adapter, tools);
     const threadId = "thread-1";
     await post(`${url}/chat`, { message: "one", threadId });
     const controller = new AbortController();
-    const stream = await post(`${url}/chat/stream`, { message: "two", threadId }, { signal: controller.signal });
+    const stream = await post(
+      `${url}/chat/stream`,
+      { message: "two", threadId },
+      { signal: controller.signal },
+    );
     const reading = stream.text().catch(() => "cut");
     await running;
     left = performance.now();
@@ -151,15 +215,23 @@ describe("the chat server", () => {
   });
 
   it("keeps turns of one thread in order and threads apart; reset begins anew", async () => {
-    const adapter = scriptedAdapter([{ text: "a", delayMs: 20 }, { text: "b" }, { text: "c" }, { text: "d" }]);
+    const adapter = scriptedAdapter([
+      { text: "a", delayMs: 20 },
+      { text: "b" },
+      { text: "c" },
+      { text: "d" },
+    ]);
     const { url } = await start(adapter);
-    const [first, second] = await Promise.all([post(`${url}/chat`, { message: "one", threadId: "t" }), post(`${url}/chat`, { message: "two", threadId: "t" })]);
-    expect([(await first.json()).text, (await second.json()).text]).toEqual(["a", "b"]);
+    const [first, second] = await Promise.all([
+      post(`${url}/chat`, { message: "one", threadId: "t" }),
+      post(`${url}/chat`, { message: "two", threadId: "t" }),
+    ]);
+    expect([await first.json(), await second.json()]).toMatchObject([{ text: "a" }, { text: "b" }]);
     expect(adapter.requests[1]?.messages).toHaveLength(3);
     await post(`${url}/chat`, { message: "other", threadId: "u" });
     expect(adapter.requests[2]?.messages).toHaveLength(1);
     const fresh = await (await post(`${url}/reset`, { threadId: "t" })).json();
-    expect(fresh.threadId).not.toBe("t");
+    expect(fresh).toMatchObject({ ok: true, threadId: expect.not.stringMatching(/^t$/) });
     await post(`${url}/chat`, { message: "again", threadId: "t" });
     expect(adapter.requests[3]?.messages).toHaveLength(1);
   });
@@ -168,29 +240,45 @@ describe("the chat server", () => {
     const adapter = scriptedAdapter([{ text: "ok" }]);
     const { port, url } = await start(adapter);
     const ask = (host: string, origin = "") =>
-      raw(port, `POST /chat HTTP/1.1\r\nHost: ${host}\r\n${origin === "" ? "" : `Origin: ${origin}\r\n`}Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"message":"hi"}`);
-    for (const host of [`evil.example:${port}`, `localhost.evil.example:${port}`, `127.0.0.1.nip.io:${port}`]) expect(await ask(host)).toMatch(/^HTTP\/1\.1 403/);
-    for (const origin of ["http://evil.example", "null", "http://localhost.evil.example"]) expect(await ask(`127.0.0.1:${port}`, origin)).toMatch(/^HTTP\/1\.1 403/);
+      raw(
+        port,
+        `POST /chat HTTP/1.1\r\nHost: ${host}\r\n${origin === "" ? "" : `Origin: ${origin}\r\n`}Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"message":"hi"}`,
+      );
+    for (const host of [`evil.example:${port}`, `localhost.evil.example:${port}`, `127.0.0.1.nip.io:${port}`])
+      expect(await ask(host)).toMatch(/^HTTP\/1\.1 403/);
+    for (const origin of ["http://evil.example", "null", "http://localhost.evil.example"])
+      expect(await ask(`127.0.0.1:${port}`, origin)).toMatch(/^HTTP\/1\.1 403/);
     expect(adapter.requests).toHaveLength(0);
     expect(await ask(`localhost:${port}`, url)).toMatch(/^HTTP\/1\.1 200/);
   });
 
   it("security S17: no origin is ever reflected, and there is no preflight for others", async () => {
     const { port } = await start(scriptedAdapter([]));
-    const answer = await raw(port, `OPTIONS /chat HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n\r\n`);
+    const answer = await raw(
+      port,
+      `OPTIONS /chat HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n\r\n`,
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 403/);
     expect(answer.toLowerCase()).not.toContain("access-control-allow-origin");
   });
 
   it("security S10: a client that sends half a request, or never reads, holds up nobody", async () => {
     const { port, url } = await start(scriptedAdapter([{ text: "x".repeat(200_000) }, { text: "quick" }]));
-    const half = Array.from({ length: 50 }, () => connect(port, "127.0.0.1", function (this: ReturnType<typeof connect>) {
-      this.write("POST /chat HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n");
-    }));
-    const lazy = connect(port, "127.0.0.1", () => lazy.write(`POST /chat/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"message":"hi"}`));
+    const half = Array.from({ length: 50 }, () =>
+      connect(port, "127.0.0.1", function (this: ReturnType<typeof connect>) {
+        this.write("POST /chat HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n");
+      }),
+    );
+    const lazy = connect(port, "127.0.0.1", () =>
+      lazy.write(
+        `POST /chat/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"message":"hi"}`,
+      ),
+    );
     lazy.pause();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await (await post(`${url}/chat`, { message: "now" })).json()).toMatchObject({ status: "completed" });
+    expect(await (await post(`${url}/chat`, { message: "now" })).json()).toMatchObject({
+      status: "completed",
+    });
     for (const socket of [...half, lazy]) socket.destroy();
   });
 

@@ -29,7 +29,11 @@ export function createChatServer(options: ChatServerOptions): Hono {
   const app = new Hono({ strict: false });
   app.use(async (context, next) => {
     const verdict = checkHostAndOrigin(context.req.raw, { allowedHosts: options.allowedHosts ?? [] });
-    if (!verdict.ok) return context.json(failed({ code: "forbidden", message: "This host or origin is not allowed.", retryable: false }), 403);
+    if (!verdict.ok)
+      return context.json(
+        failed({ code: "forbidden", message: "This host or origin is not allowed.", retryable: false }),
+        403,
+      );
     await next();
   });
   app.get("/health", (context) => context.json(healthOf(options)));
@@ -43,8 +47,20 @@ export function createChatServer(options: ChatServerOptions): Hono {
   app.all("/chat/stream", () => wrongMethod("POST"));
   app.all("/reset", () => wrongMethod("POST"));
   app.all("/health", () => wrongMethod("GET"));
-  app.notFound((context) => context.json(failed({ code: "not_found", message: "There is no such endpoint.", hint: ENDPOINTS.join(", "), retryable: false }), 404));
-  app.onError((_error, context) => context.json(failed({ code: "internal_error", message: "The server failed.", retryable: false }), 500));
+  app.notFound((context) =>
+    context.json(
+      failed({
+        code: "not_found",
+        message: "There is no such endpoint.",
+        hint: ENDPOINTS.join(", "),
+        retryable: false,
+      }),
+      404,
+    ),
+  );
+  app.onError((_error, context) =>
+    context.json(failed({ code: "internal_error", message: "The server failed.", retryable: false }), 500),
+  );
   return app;
 }
 
@@ -72,14 +88,26 @@ class Threads {
     this.#threads.delete(id);
   }
 
-  metadata(threadId: string): { readonly provider: string; readonly model: string; readonly threadId: string } {
+  metadata(threadId: string): {
+    readonly provider: string;
+    readonly model: string;
+    readonly threadId: string;
+  } {
     const { provider, model } = this.options.adapter;
     return { provider, model, threadId };
   }
 }
 
 function healthOf({ adapter, reason, tools }: ChatServerOptions): object {
-  return { ok: true, name: "openfunctions", provider: adapter.provider, model: adapter.model, reason, tools: tools.size, status: "ready" };
+  return {
+    ok: true,
+    name: "openfunctions",
+    provider: adapter.provider,
+    model: adapter.model,
+    reason,
+    tools: tools.size,
+    status: "ready",
+  };
 }
 
 async function chat(request: Request, threads: Threads): Promise<Response> {
@@ -97,8 +125,10 @@ async function chatStream(request: Request, threads: Threads): Promise<Response>
   if (!body.ok) return errorResponse(body.status, body.error);
   const conversation = threads.open(body.threadId);
   const stream = openSseStream();
-  void follow(conversation, { message: body.message, threads, signal: AbortSignal.any([stream.signal, request.signal]) }, (part, id) =>
-    stream.send({ id, event: part.type, data: JSON.stringify(part) }),
+  void follow(
+    conversation,
+    { message: body.message, threads, signal: AbortSignal.any([stream.signal, request.signal]) },
+    (part, id) => stream.send({ id, event: part.type, data: JSON.stringify(part) }),
   ).finally(() => stream.end());
   return new Response(stream.body, { headers: { ...SSE_HEADERS, "cache-control": "no-store" } });
 }
@@ -110,7 +140,11 @@ interface Turn {
 }
 
 /** Sends the run's parts as they come; the run ends with its reader. */
-async function follow(conversation: Conversation, turn: Turn, send: (part: ChatPart, id: string) => boolean): Promise<void> {
+async function follow(
+  conversation: Conversation,
+  turn: Turn,
+  send: (part: ChatPart, id: string) => boolean,
+): Promise<void> {
   const run: LoopRun = await conversation.turn(turn.message, { signal: turn.signal });
   const projection = new PartProjection(conversation.id);
   let id = "0.0";

@@ -29,14 +29,19 @@ export async function listen(app: Hono, { port, more = 0 }: ListenOptions): Prom
     const server = await tryListen(app, candidate);
     if (server !== undefined) return toListening(server);
   }
-  throw new ConfigError(`Port ${port} is in use.`, { code: "port_in_use", hint: "Set PORT to another port, or end what uses it." });
+  throw new ConfigError(`Port ${port} is in use.`, {
+    code: "port_in_use",
+    hint: "Set PORT to another port, or end what uses it.",
+  });
 }
 
 function tryListen(app: Hono, port: number): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     // Proof: without http2 options @hono/node-server makes a node:http server
     const server = serve({ fetch: app.fetch, hostname: HOST, port }) as Server;
-    server.once("error", (error: NodeJS.ErrnoException) => (error.code === "EADDRINUSE" ? resolve(undefined) : reject(error)));
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      error.code === "EADDRINUSE" ? resolve(undefined) : reject(error),
+    );
     server.once("listening", () => resolve(server));
   });
 }

@@ -13,9 +13,13 @@ const MAX_MESSAGE_CHARS = 100_000;
 const THREAD_ID = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** Reads `{ message, threadId? }`. Invalid UTF-8 and anything that is not a JSON object is 400. */
-export async function readBody(request: Request, { needsMessage }: { readonly needsMessage: boolean }): Promise<ChatBody> {
+export async function readBody(
+  request: Request,
+  { needsMessage }: { readonly needsMessage: boolean },
+): Promise<ChatBody> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/json\s*(?:;|$)/i.test(type)) return refuse(415, "unsupported_type", "Send application/json.");
+  if (!/^application\/json\s*(?:;|$)/i.test(type))
+    return refuse(415, "unsupported_type", "Send application/json.");
   const bytes = await readLimited(request);
   if (bytes === undefined) return refuse(413, "too_large", "The body may have at most 1 MiB.");
   const value = parse(bytes);
@@ -26,9 +30,12 @@ export async function readBody(request: Request, { needsMessage }: { readonly ne
   }
   const thread = typeof threadId === "string" ? { threadId } : {};
   if (!needsMessage) return { ok: true, message: "", ...thread };
-  if (typeof message !== "string" || message.trim() === "") return refuse(400, "invalid_message", "message must be a text that is not empty.");
-  if (message.length > MAX_MESSAGE_CHARS) return refuse(400, "invalid_message", "message may have at most 100,000 characters.");
-  if (!message.isWellFormed()) return refuse(400, "invalid_message", "message holds half of a character (a lone surrogate).");
+  if (typeof message !== "string" || message.trim() === "")
+    return refuse(400, "invalid_message", "message must be a text that is not empty.");
+  if (message.length > MAX_MESSAGE_CHARS)
+    return refuse(400, "invalid_message", "message may have at most 100,000 characters.");
+  if (!message.isWellFormed())
+    return refuse(400, "invalid_message", "message holds half of a character (a lone surrogate).");
   return { ok: true, message, ...thread };
 }
 

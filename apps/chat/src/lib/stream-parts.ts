@@ -1,11 +1,24 @@
 /** What a client of `/chat/stream` sees: a projection of the run's one event log. */
 
-import { type AnyRunEvent, type Json, type LiveEvent, type LoopResult, type Usage, isChainEvent } from "@openfunctions/core";
+import {
+  type AnyRunEvent,
+  type Json,
+  type LiveEvent,
+  type LoopResult,
+  type Usage,
+  isChainEvent,
+} from "@openfunctions/core";
 
 /** The answer of a turn. */
 export interface ChatResult {
   readonly text: string;
-  readonly toolCalls: readonly { readonly callId: string; readonly name: string; readonly args: Json | undefined; readonly outcome: string; readonly result: Json | undefined }[];
+  readonly toolCalls: readonly {
+    readonly callId: string;
+    readonly name: string;
+    readonly args: Json | undefined;
+    readonly outcome: string;
+    readonly result: Json | undefined;
+  }[];
   readonly rounds: number;
   readonly status: LoopResult["status"];
   readonly stopReason: LoopResult["stopReason"];
@@ -19,9 +32,21 @@ export type ChatPart =
   | { readonly type: "run_started"; readonly runId: string; readonly threadId: string }
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "text_done"; readonly role: "final" | "preamble" }
-  | { readonly type: "tool_call"; readonly callId: string; readonly name: string; readonly args: Json | undefined }
+  | {
+      readonly type: "tool_call";
+      readonly callId: string;
+      readonly name: string;
+      readonly args: Json | undefined;
+    }
   | { readonly type: "tool_progress"; readonly callId: string; readonly data: Json }
-  | { readonly type: "tool_result"; readonly callId: string; readonly name: string; readonly result: Json | undefined; readonly outcome: string; readonly ms: number }
+  | {
+      readonly type: "tool_result";
+      readonly callId: string;
+      readonly name: string;
+      readonly result: Json | undefined;
+      readonly outcome: string;
+      readonly ms: number;
+    }
   | { readonly type: "usage"; readonly run: Usage; readonly lastRequest: number }
   | { readonly type: "reset"; readonly reason: string }
   | { readonly type: "error"; readonly error: ErrorBody; readonly runId: string }
@@ -57,7 +82,9 @@ export class PartProjection {
       this.#textOpen = true;
       return [{ type: "text", text }];
     }
-    return type === "tool.progress" && typeof callId === "string" ? [{ type: "tool_progress", callId, data: update }] : [];
+    return type === "tool.progress" && typeof callId === "string"
+      ? [{ type: "tool_progress", callId, data: update }]
+      : [];
   }
 
   #ofChain(event: AnyRunEvent): readonly ChatPart[] {
@@ -75,7 +102,12 @@ export class PartProjection {
         return [{ type: "tool_call", callId, name: toolName, args: args.value }];
       }
       case "tool.finished":
-        return [this.#result(event.data.callId, event.data.result.value, { outcome: event.data.outcome, ms: event.data.durationMs })];
+        return [
+          this.#result(event.data.callId, event.data.result.value, {
+            outcome: event.data.outcome,
+            ms: event.data.durationMs,
+          }),
+        ];
       case "tool.refused":
         return [this.#result(event.data.callId, event.data.result.value, { outcome: "not_started", ms: 0 })];
       default:
@@ -83,7 +115,10 @@ export class PartProjection {
     }
   }
 
-  #afterReply({ toolCallIds, usage }: Extract<AnyRunEvent, { type: "model.responded" }>["data"]): readonly ChatPart[] {
+  #afterReply({
+    toolCallIds,
+    usage,
+  }: Extract<AnyRunEvent, { type: "model.responded" }>["data"]): readonly ChatPart[] {
     const lastRequest = usage.input + usage.cacheRead + usage.cacheWrite;
     const used: ChatPart = { type: "usage", run: usage, lastRequest };
     if (!this.#textOpen) return [used];
@@ -91,7 +126,11 @@ export class PartProjection {
     return [{ type: "text_done", role: toolCallIds.length === 0 ? "final" : "preamble" }, used];
   }
 
-  #result(callId: string, result: Json | undefined, how: { readonly outcome: string; readonly ms: number }): ChatPart {
+  #result(
+    callId: string,
+    result: Json | undefined,
+    how: { readonly outcome: string; readonly ms: number },
+  ): ChatPart {
     return { type: "tool_result", callId, name: this.#names.get(callId) ?? "", result, ...how };
   }
 }
@@ -99,13 +138,23 @@ export class PartProjection {
 /** The result of a run that has ended. */
 export function toChatResult(result: LoopResult, metadata: ChatResult["metadata"]): ChatResult {
   const { text, status, stopReason, runId, usage, record } = result;
-  const toolCalls = record.toolCalls.map((call) => ({ callId: call.callId, name: call.toolName, args: call.args.value, outcome: call.outcome, result: call.result?.value }));
+  const toolCalls = record.toolCalls.map((call) => ({
+    callId: call.callId,
+    name: call.toolName,
+    args: call.args.value,
+    outcome: call.outcome,
+    result: call.result?.value,
+  }));
   return { text, toolCalls, rounds: record.rounds, status, stopReason, runId, usage, metadata };
 }
 
 /** What a client is told of a run that failed: code and run, never the provider's own words. */
 export function toErrorBody({ error, stopReason, runId }: LoopResult): ErrorBody {
   const isProvider = error?.fault === "provider";
-  const message = isProvider ? "The model could not answer." : stopReason === "refusal" ? "The model refused to answer." : "The run failed.";
+  const message = isProvider
+    ? "The model could not answer."
+    : stopReason === "refusal"
+      ? "The model refused to answer."
+      : "The run failed.";
   return { code: error?.code ?? stopReason, message, retryable: error?.retryable ?? false, runId };
 }

@@ -28,7 +28,9 @@ async function showModel() {
   try {
     const { provider, model, reason } = await (await fetch("/health")).json();
     const offline = provider === "offline";
-    status.textContent = offline ? `offline: no language model, words are matched to tools (${reason})` : `${provider} / ${model} (${reason})`;
+    status.textContent = offline
+      ? `offline: no language model, words are matched to tools (${reason})`
+      : `${provider} / ${model} (${reason})`;
   } catch {
     status.textContent = "the server does not answer";
   }
@@ -48,7 +50,8 @@ class TurnView {
     else if (part.type === "text") this.addText(part.text);
     else if (part.type === "text_done") this.text = undefined;
     else if (part.type === "tool_call") this.addCall(part);
-    else if (part.type === "tool_progress") this.setState(part.callId, `running: ${JSON.stringify(part.data)}`);
+    else if (part.type === "tool_progress")
+      this.setState(part.callId, `running: ${JSON.stringify(part.data)}`);
     else if (part.type === "tool_result") this.finishCall(part);
     else if (part.type === "reset") this.dropText(part.reason);
     else if (part.type === "error") this.note(`${part.error.message} (${part.error.code})`, "bad");
@@ -71,7 +74,13 @@ class TurnView {
     const box = element("details", "call");
     const summary = element("summary", "");
     const state = element("span", "state", "running…");
-    summary.append(element("strong", "", name), " ", element("code", "", JSON.stringify(args ?? {})), " ", state);
+    summary.append(
+      element("strong", "", name),
+      " ",
+      element("code", "", JSON.stringify(args ?? {})),
+      " ",
+      state,
+    );
     box.append(summary);
     this.calls.set(callId, { box, state });
     show(box, this.root);
@@ -85,7 +94,12 @@ class TurnView {
   finishCall({ callId, result, outcome, ms }) {
     const call = this.calls.get(callId);
     if (!call) return;
-    const words = { succeeded: "done", failed: "failed", not_started: "did not run", unknown: "outcome unknown: it may have happened" };
+    const words = {
+      succeeded: "done",
+      failed: "failed",
+      not_started: "did not run",
+      unknown: "outcome unknown: it may have happened",
+    };
     call.box.dataset.outcome = outcome;
     call.box.open = outcome !== "succeeded";
     this.setState(callId, `${words[outcome] ?? outcome}, ${ms} ms`);
@@ -135,7 +149,12 @@ async function ask(text) {
     if (response.ok) await readParts(response.body, (part) => view.handle(part));
     else view.note((await response.json()).error.message, "bad");
   } catch (error) {
-    view.note(error.name === "AbortError" ? "Stopped. This turn is not part of the conversation." : "The connection was lost.", "bad");
+    view.note(
+      error.name === "AbortError"
+        ? "Stopped. This turn is not part of the conversation."
+        : "The connection was lost.",
+      "bad",
+    );
   } finally {
     setBusy(false);
   }
@@ -171,12 +190,17 @@ input.addEventListener("input", () => {
 stopButton.addEventListener("click", () => running?.abort());
 document.getElementById("reset").addEventListener("click", async () => {
   running?.abort();
-  const response = await fetch("/reset", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ threadId }) });
+  const response = await fetch("/reset", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ threadId }),
+  });
   ({ threadId } = await response.json());
   for (const turn of document.querySelectorAll(".turn")) turn.remove();
   welcome.hidden = false;
   input.focus();
 });
-for (const button of document.querySelectorAll(".try")) button.addEventListener("click", () => void ask(button.textContent));
+for (const button of document.querySelectorAll(".try"))
+  button.addEventListener("click", () => void ask(button.textContent));
 
 void showModel();

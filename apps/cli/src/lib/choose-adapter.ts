@@ -29,22 +29,35 @@ export async function chooseAdapter(wish: ModelWish = {}): Promise<ChosenModel> 
   if (id === "offline") return { adapter: createOfflineAdapter(), reason: "you asked for it" };
   if (id === "openai") return { adapter: createOpenAIAdapter(named), reason: "you asked for it" };
   if (LOCAL_IDS.includes(id)) return chooseLocal(id, named, environment);
-  throw new ConfigError(`There is no provider "${provider}".`, { code: "invalid_config", hint: `Use one of ${PROVIDERS.join(", ")}.` });
+  throw new ConfigError(`There is no provider "${provider}".`, {
+    code: "invalid_config",
+    hint: `Use one of ${PROVIDERS.join(", ")}.`,
+  });
 }
 
-async function chooseByWhatIsThere(named: { readonly model?: string }, environment: NodeJS.ProcessEnv): Promise<ChosenModel> {
+async function chooseByWhatIsThere(
+  named: { readonly model?: string },
+  environment: NodeJS.ProcessEnv,
+): Promise<ChosenModel> {
   if ((environment["OPENAI_API_KEY"] ?? "") !== "") {
     return { adapter: createOpenAIAdapter(named), reason: "OPENAI_API_KEY is set" };
   }
   const [server] = await probeLocal();
   const model = named.model ?? server?.models[0];
   if (server !== undefined && model !== undefined) {
-    return { adapter: createLocalAdapter({ server: server.server, baseUrl: server.baseUrl, model }), reason: `${server.server} answers at ${server.baseUrl}` };
+    return {
+      adapter: createLocalAdapter({ server: server.server, baseUrl: server.baseUrl, model }),
+      reason: `${server.server} answers at ${server.baseUrl}`,
+    };
   }
   return { adapter: createOfflineAdapter(), reason: "there is no key and no local model server" };
 }
 
-async function chooseLocal(id: string, named: { readonly model?: string }, environment: NodeJS.ProcessEnv): Promise<ChosenModel> {
+async function chooseLocal(
+  id: string,
+  named: { readonly model?: string },
+  environment: NodeJS.ProcessEnv,
+): Promise<ChosenModel> {
   const baseUrl = environment["LOCAL_BASE_URL"];
   if (baseUrl !== undefined && baseUrl !== "" && named.model !== undefined) {
     return { adapter: createLocalAdapter({ baseUrl, model: named.model }), reason: "LOCAL_BASE_URL is set" };
@@ -57,5 +70,8 @@ async function chooseLocal(id: string, named: { readonly model?: string }, envir
       hint: "Start it and load a model, or set LOCAL_BASE_URL and give --model.",
     });
   }
-  return { adapter: createLocalAdapter({ server: server.server, baseUrl: server.baseUrl, model }), reason: `${server.server} answers at ${server.baseUrl}` };
+  return {
+    adapter: createLocalAdapter({ server: server.server, baseUrl: server.baseUrl, model }),
+    reason: `${server.server} answers at ${server.baseUrl}`,
+  };
 }

@@ -18,14 +18,22 @@ export interface ChatCommandOptions {
   readonly prompt?: string;
 }
 
-const HELP = "Commands: /tools lists the tools, /reset begins anew, /quit leaves. Ctrl-C stops an answer, twice leaves.";
+const HELP =
+  "Commands: /tools lists the tools, /reset begins anew, /quit leaves. Ctrl-C stops an answer, twice leaves.";
 
 /** Reads lines until /quit or the end of input. */
 export async function chatCommand(options: ChatCommandOptions): Promise<void> {
   const { provider, model, prompt } = options;
-  const tools = await openTools({ home: dataHome(), ...(options.from === undefined ? {} : { from: options.from }) });
-  const { adapter, reason } = await chooseAdapter({ ...(provider === undefined ? {} : { provider }), ...(model === undefined ? {} : { model }) });
-  const begin = (): Conversation => new Conversation({ adapter, tools, id: randomUUID(), ...(prompt === undefined ? {} : { prompt }) });
+  const tools = await openTools({
+    home: dataHome(),
+    ...(options.from === undefined ? {} : { from: options.from }),
+  });
+  const { adapter, reason } = await chooseAdapter({
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+  });
+  const begin = (): Conversation =>
+    new Conversation({ adapter, tools, id: randomUUID(), ...(prompt === undefined ? {} : { prompt }) });
   note(`${adapter.provider}/${adapter.model} (${reason}), ${tools.size} tools. ${HELP}`);
   let conversation = begin();
   const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: "> " });
@@ -73,12 +81,14 @@ async function answer(conversation: Conversation, text: string, turn: TurnContro
     const run = await conversation.turn(text, { signal: turn.begin() });
     const result = await followRun(run, (delta) => process.stdout.write(printable(delta)));
     print("");
-    if (result.status !== "completed") note(paint("yellow", `${result.status}: ${result.error?.message ?? result.stopReason}`));
+    if (result.status !== "completed")
+      note(paint("yellow", `${result.status}: ${result.error?.message ?? result.stopReason}`));
   } finally {
     turn.end();
   }
 }
 
 function listTools(tools: ToolView): void {
-  for (const tool of tools.getAll()) print(`${tool.name}  ${printable(tool.description.split("\n", 1)[0] ?? "")}`);
+  for (const tool of tools.getAll())
+    print(`${tool.name}  ${printable(tool.description.split("\n", 1)[0] ?? "")}`);
 }

@@ -20,15 +20,25 @@ const CONTRACTS: Readonly<Record<string, string>> = {
 /** Writes `<name>.ts` into the working directory. Exit 2 for a name or contract that is not allowed. */
 export async function createTool(name: string, options: CreateToolOptions): Promise<void> {
   if (!NAME.test(name) || name.length > 64) {
-    throw new CommandFailure(`"${name}" is no tool name: snake_case, beginning with a letter, no double or trailing underscore, at most 64 characters, as in "add_task".`, EXIT.usage);
+    throw new CommandFailure(
+      `"${name}" is no tool name: snake_case, beginning with a letter, no double or trailing underscore, at most 64 characters, as in "add_task".`,
+      EXIT.usage,
+    );
   }
   const contract = CONTRACTS[options.contract ?? "read"];
-  if (contract === undefined) throw new CommandFailure(`Contract "${options.contract}" is not one of ${Object.keys(CONTRACTS).join(", ")}.`, EXIT.usage);
+  if (contract === undefined)
+    throw new CommandFailure(
+      `Contract "${options.contract}" is not one of ${Object.keys(CONTRACTS).join(", ")}.`,
+      EXIT.usage,
+    );
   const text = template(name, contract);
   if (options.dryRun === true) return print(text.trimEnd());
   const path = join(process.cwd(), `${name}.ts`);
   await writeFile(path, text, { flag: "wx" }).catch((cause: unknown) => {
-    throw new CommandFailure(`"${path}" could not be made: ${cause instanceof Error ? cause.message : String(cause)}`, EXIT.environment);
+    throw new CommandFailure(
+      `"${path}" could not be made: ${cause instanceof Error ? cause.message : String(cause)}`,
+      EXIT.environment,
+    );
   });
   note(`Made ${path}. Try it: openfunctions tools test --from ${name}.ts`);
 }

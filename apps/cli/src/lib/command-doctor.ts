@@ -16,7 +16,12 @@ const KEYS = ["OPENAI_API_KEY", "LOCAL_BASE_URL", "LOCAL_API_KEY"];
 
 /** Checks runtime, keys (present or not, never their value), data folder and stores. Exit 1 when one is wrong. */
 export async function doctorCommand(options: { readonly json?: boolean }): Promise<void> {
-  const findings = [checkRuntime(), ...checkKeys(), await checkLocalServers(), ...(await checkHome(dataHome()))];
+  const findings = [
+    checkRuntime(),
+    ...checkKeys(),
+    await checkLocalServers(),
+    ...(await checkHome(dataHome())),
+  ];
   if (options.json === true) printJson({ findings });
   else for (const { check, ok, detail } of findings) print(`${ok ? "ok  " : "FAIL"}  ${check}: ${detail}`);
   const wrong = findings.filter(({ ok }) => !ok);
@@ -26,16 +31,27 @@ export async function doctorCommand(options: { readonly json?: boolean }): Promi
 function checkRuntime(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const ok = major > 22 || (major === 22 && minor >= 18);
-  return { check: "Node", ok, detail: ok ? process.versions.node : `${process.versions.node}; 22.18 or later is needed` };
+  return {
+    check: "Node",
+    ok,
+    detail: ok ? process.versions.node : `${process.versions.node}; 22.18 or later is needed`,
+  };
 }
 
 function checkKeys(): readonly Finding[] {
-  return KEYS.map((name) => ({ check: name, ok: true, detail: (process.env[name] ?? "") === "" ? "not set" : "set" }));
+  return KEYS.map((name) => ({
+    check: name,
+    ok: true,
+    detail: (process.env[name] ?? "") === "" ? "not set" : "set",
+  }));
 }
 
 async function checkLocalServers(): Promise<Finding> {
   const servers = await probeLocal();
-  const detail = servers.length === 0 ? "none answers; the offline adapter works without" : servers.map(({ server, baseUrl }) => `${server} at ${baseUrl}`).join(", ");
+  const detail =
+    servers.length === 0
+      ? "none answers; the offline adapter works without"
+      : servers.map(({ server, baseUrl }) => `${server} at ${baseUrl}`).join(", ");
   return { check: "Local model servers", ok: true, detail };
 }
 
@@ -44,11 +60,20 @@ async function checkHome(home: string): Promise<readonly Finding[]> {
     await mkdir(home, { recursive: true, mode: 0o700 });
     await access(home, constants.W_OK);
   } catch (cause) {
-    return [{ check: "Data folder", ok: false, detail: `${home} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}` }];
+    return [
+      {
+        check: "Data folder",
+        ok: false,
+        detail: `${home} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
+      },
+    ];
   }
   const stores = join(home, "stores");
   const files = (await readdir(stores).catch(() => [])).filter((file) => file.endsWith(".json"));
-  return [{ check: "Data folder", ok: true, detail: home }, ...(await Promise.all(files.map((file) => checkStore(join(stores, file)))))];
+  return [
+    { check: "Data folder", ok: true, detail: home },
+    ...(await Promise.all(files.map((file) => checkStore(join(stores, file))))),
+  ];
 }
 
 async function checkStore(path: string): Promise<Finding> {

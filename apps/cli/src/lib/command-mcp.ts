@@ -16,12 +16,17 @@ export interface McpCommandOptions {
 
 /** Serves until the client leaves (stdio) or the process is told to end. */
 export async function mcpCommand(options: McpCommandOptions): Promise<void> {
-  const tools = await openTools({ home: dataHome(), ...(options.from === undefined ? {} : { from: options.from }) });
+  const tools = await openTools({
+    home: dataHome(),
+    ...(options.from === undefined ? {} : { from: options.from }),
+  });
   const server = await startServer(tools, {
     name: "openfunctions",
     logger: stderrLogger(),
     transport: options.http === true ? "http" : "stdio",
-    ...(options.http === true ? { http: { port: readPort(options.port), ...tokenOf(options.tokenEnv) } } : {}),
+    ...(options.http === true
+      ? { http: { port: readPort(options.port), ...tokenOf(options.tokenEnv) } }
+      : {}),
   });
   if (server.url !== undefined) note(`MCP on ${server.url}`);
   const end = (): void => void server.close();
@@ -39,7 +44,8 @@ function readPort(text: string | undefined): number {
 function tokenOf(name: string | undefined): { readonly token?: string } {
   if (name === undefined) return {};
   const token = process.env[name];
-  if (token === undefined || token === "") throw new ConfigError(`The variable ${name} for the token is not set.`, { code: "token_required" });
+  if (token === undefined || token === "")
+    throw new ConfigError(`The variable ${name} for the token is not set.`, { code: "token_required" });
   return { token };
 }
 

@@ -21,8 +21,14 @@ export interface RunCommandOptions {
 /** Runs the task and prints the answer. Exit 1 unless the run completed. */
 export async function runCommand(task: string, options: RunCommandOptions): Promise<void> {
   const { provider, model } = options;
-  const tools = await openTools({ home: dataHome(), ...(options.from === undefined ? {} : { from: options.from }) });
-  const chosen = await chooseAdapter({ ...(provider === undefined ? {} : { provider }), ...(model === undefined ? {} : { model }) });
+  const tools = await openTools({
+    home: dataHome(),
+    ...(options.from === undefined ? {} : { from: options.from }),
+  });
+  const chosen = await chooseAdapter({
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+  });
   note(paint("dim", `${chosen.adapter.provider}/${chosen.adapter.model} (${chosen.reason})`));
   const store = createMemoryRunStore();
   const conversation = new Conversation({ adapter: chosen.adapter, tools, id: "run", store });
@@ -42,7 +48,10 @@ export async function runCommand(task: string, options: RunCommandOptions): Prom
 /** A record file: one canonical JSON line per event. An existing file is never overwritten. */
 async function writeRecord(file: string, store: RunStore, { runId }: LoopResult): Promise<void> {
   const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
-    throw new CommandFailure(`The record file "${file}" could not be made: ${cause instanceof Error ? cause.message : String(cause)}`, EXIT.environment);
+    throw new CommandFailure(
+      `The record file "${file}" could not be made: ${cause instanceof Error ? cause.message : String(cause)}`,
+      EXIT.environment,
+    );
   });
   try {
     for await (const event of store.read(runId)) await handle.write(`${canonicalJson(event)}\n`);
@@ -56,12 +65,22 @@ async function writeRecord(file: string, store: RunStore, { runId }: LoopResult)
 function report(result: LoopResult, asJson: boolean): void {
   const { runId, status, stopReason, text, usage, record } = result;
   if (asJson) {
-    const toolCalls = record.toolCalls.map(({ callId, toolName, args, outcome, code, result: answer }) => ({ callId, name: toolName, args: args.value, outcome, code, result: answer?.value }));
+    const toolCalls = record.toolCalls.map(({ callId, toolName, args, outcome, code, result: answer }) => ({
+      callId,
+      name: toolName,
+      args: args.value,
+      outcome,
+      code,
+      result: answer?.value,
+    }));
     printJson({ runId, status, stopReason, text, toolCalls, rounds: record.rounds, usage });
   } else if (text !== "") {
     print(text);
   }
   if (status === "completed") return;
   const why = result.error?.message ?? stopReason;
-  throw new CommandFailure(`The run ended as ${status} (${stopReason}): ${why}`, stopReason === "caller_abort" ? EXIT.interrupted : EXIT.failed);
+  throw new CommandFailure(
+    `The run ended as ${status} (${stopReason}): ${why}`,
+    stopReason === "caller_abort" ? EXIT.interrupted : EXIT.failed,
+  );
 }

@@ -25,7 +25,9 @@ export async function listTools(options: ToolsCommandOptions): Promise<void> {
   if (options.json === true) return printJson(tools.map(describe));
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   for (const { name, contract, description } of tools) {
-    print(`${name.padEnd(width)}  ${contract.effects.kind.padEnd(11)}  ${printable(description.split("\n", 1)[0] ?? "")}`);
+    print(
+      `${name.padEnd(width)}  ${contract.effects.kind.padEnd(11)}  ${printable(description.split("\n", 1)[0] ?? "")}`,
+    );
   }
 }
 
@@ -37,7 +39,10 @@ export async function showTool(name: string, options: ToolsCommandOptions): Prom
 }
 
 /** Makes one call through `execute`. Exit 1 unless it succeeded. */
-export async function runTool(name: string, options: ToolsCommandOptions & { readonly args?: string }): Promise<void> {
+export async function runTool(
+  name: string,
+  options: ToolsCommandOptions & { readonly args?: string },
+): Promise<void> {
   const registry = await openFrom(options);
   find(registry, name);
   const stop = new AbortController();
@@ -47,8 +52,13 @@ export async function runTool(name: string, options: ToolsCommandOptions & { rea
     onProgress: (update) => note(paint("dim", printable(JSON.stringify(update)))),
   });
   if (options.json === true) printJson(result);
-  else if (result.success) print(printable(typeof result.data === "string" ? result.data : JSON.stringify(result.data, null, 2)));
-  if (!result.success) throw new CommandFailure(`${result.code ?? "tool_failed"} (${result.outcome}): ${result.error}`, EXIT.failed);
+  else if (result.success)
+    print(printable(typeof result.data === "string" ? result.data : JSON.stringify(result.data, null, 2)));
+  if (!result.success)
+    throw new CommandFailure(
+      `${result.code ?? "tool_failed"} (${result.outcome}): ${result.error}`,
+      EXIT.failed,
+    );
 }
 
 /** Options of `tools test`. */
@@ -67,12 +77,18 @@ export async function testTools(options: TestToolsOptions): Promise<void> {
 async function testToolsIn(home: string, options: TestToolsOptions): Promise<void> {
   const registry = await openFrom(options, home);
   const { filter } = options;
-  const names = filter === undefined ? undefined : registry.listNames().filter((name) => name.includes(filter));
+  const names =
+    filter === undefined ? undefined : registry.listNames().filter((name) => name.includes(filter));
   if (names?.length === 0) throw new InputError(`No tool's name contains "${filter}".`);
   const report = await runToolTests(registry, names === undefined ? {} : { filter: { names } });
   if (options.json === true) printJson(report);
-  else for (const { tool, test, passed, problem } of report.results) print(`${passed ? "ok  " : "FAIL"}  ${tool}: ${test}${problem === undefined ? "" : `\n      ${printable(problem)}`}`);
-  if (report.passed + report.failed === 0) note('No tool has tests. Add them with `tests: [{ description, input, expect }]` in defineTool.');
+  else
+    for (const { tool, test, passed, problem } of report.results)
+      print(
+        `${passed ? "ok  " : "FAIL"}  ${tool}: ${test}${problem === undefined ? "" : `\n      ${printable(problem)}`}`,
+      );
+  if (report.passed + report.failed === 0)
+    note("No tool has tests. Add them with `tests: [{ description, input, expect }]` in defineTool.");
   note(`${report.passed} passed, ${report.failed} failed, ${report.skipped} skipped`);
   if (report.failed > 0) throw new CommandFailure(`${report.failed} tool test(s) failed.`, EXIT.failed);
 }
@@ -82,7 +98,11 @@ export async function docTools(options: ToolsCommandOptions & { readonly check?:
   const text = toolsMarkdown((await openFrom(options)).getAll());
   if (options.check === undefined) return print(text);
   const written = await readFile(options.check, "utf8").catch(() => "");
-  if (written.trim() !== text.trim()) throw new CommandFailure(`"${options.check}" differs from the tools. Write it anew with: tools docs > ${options.check}`, EXIT.failed);
+  if (written.trim() !== text.trim())
+    throw new CommandFailure(
+      `"${options.check}" differs from the tools. Write it anew with: tools docs > ${options.check}`,
+      EXIT.failed,
+    );
   note(`"${options.check}" is up to date.`);
 }
 
@@ -97,11 +117,22 @@ function parseArguments(text: string | undefined): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new InputError(`--args is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { hint: `Write it like --args '{"name":"value"}'.` });
+    throw new InputError(`--args is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      hint: `Write it like --args '{"name":"value"}'.`,
+    });
   }
 }
 
 function describe(tool: Tool): object {
   const { name, description, parameters, output, contract, tags, examples, digest } = tool;
-  return { name, description, tags, contract, inputSchema: parameters, ...(output === undefined ? {} : { outputSchema: output }), ...(examples === undefined ? {} : { examples }), digest };
+  return {
+    name,
+    description,
+    tags,
+    contract,
+    inputSchema: parameters,
+    ...(output === undefined ? {} : { outputSchema: output }),
+    ...(examples === undefined ? {} : { examples }),
+    digest,
+  };
 }

@@ -1,6 +1,16 @@
 /** One conversation: turns in order, each a run, the history whole or not at all. */
 
-import { type AIAdapter, type LoopOptions, type LoopResult, type LoopRun, type Message, type ToolView, composeSections, loadPromptPreset, runLoop } from "@openfunctions/core";
+import {
+  type AIAdapter,
+  type LoopOptions,
+  type LoopResult,
+  type LoopRun,
+  type Message,
+  type ToolView,
+  composeSections,
+  loadPromptPreset,
+  runLoop,
+} from "@openfunctions/core";
 
 /** What a turn may add. */
 export type TurnOptions = Pick<LoopOptions, "signal" | "ports">;

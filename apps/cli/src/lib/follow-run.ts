@@ -1,6 +1,12 @@
 /** Shows a run as it happens: text as it comes, each call with its arguments, result and time. */
 
-import { type AnyRunEvent, type LiveEvent, type LoopResult, type LoopRun, isChainEvent } from "@openfunctions/core";
+import {
+  type AnyRunEvent,
+  type LiveEvent,
+  type LoopResult,
+  type LoopRun,
+  isChainEvent,
+} from "@openfunctions/core";
 import { note, paint, printable } from "./output.ts";
 
 const MAX_SHOWN = 300;
@@ -16,7 +22,9 @@ export async function followRun(run: LoopRun, write: (text: string) => void): Pr
 }
 
 function textOfDelta({ data }: LiveEvent): string {
-  return typeof data === "object" && data !== null && "text" in data && typeof data.text === "string" ? data.text : "";
+  return typeof data === "object" && data !== null && "text" in data && typeof data.text === "string"
+    ? data.text
+    : "";
 }
 
 function showEvent(event: AnyRunEvent, names: Map<string, string>): void {
@@ -26,9 +34,19 @@ function showEvent(event: AnyRunEvent, names: Map<string, string>): void {
   } else if (event.type === "tool.finished") {
     const { outcome, durationMs, callId, result } = event.data;
     const colour = outcome === "succeeded" ? "dim" : outcome === "unknown" ? "yellow" : "red";
-    note(paint(colour, `← ${names.get(callId) ?? callId} ${outcome} in ${durationMs} ms ${shorten(result.value)}`));
+    note(
+      paint(
+        colour,
+        `← ${names.get(callId) ?? callId} ${outcome} in ${durationMs} ms ${shorten(result.value)}`,
+      ),
+    );
   } else if (event.type === "tool.refused") {
-    note(paint("yellow", `← ${names.get(event.data.callId) ?? event.data.callId} not started: ${event.data.code}`));
+    note(
+      paint(
+        "yellow",
+        `← ${names.get(event.data.callId) ?? event.data.callId} not started: ${event.data.code}`,
+      ),
+    );
   } else if (event.type === "model.retried") {
     note(paint("yellow", `asking again (${event.data.reason}, ${event.data.delayMs} ms)`));
   } else if (event.type === "model.reset") {

@@ -4,7 +4,14 @@ import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type AnyToolDefinition, InputError, ToolRegistry, createStore, isPlainObject, isTool } from "@openfunctions/core";
+import {
+  type AnyToolDefinition,
+  InputError,
+  ToolRegistry,
+  createStore,
+  isPlainObject,
+  isTool,
+} from "@openfunctions/core";
 import { createStarterTools } from "@openfunctions/starter-tools";
 
 /** Where tools come from. */
@@ -18,10 +25,17 @@ export interface ToolSourceOptions {
 }
 
 /** A registry with the tools. Throws `InputError` for a file that is missing, fails, or exports no tool. */
-export async function openTools({ from = [], home, folder = process.cwd() }: ToolSourceOptions): Promise<ToolRegistry> {
+export async function openTools({
+  from = [],
+  home,
+  folder = process.cwd(),
+}: ToolSourceOptions): Promise<ToolRegistry> {
   const registry = new ToolRegistry();
   if (from.length === 0) {
-    const [tasks, notes] = await Promise.all([createStore("tasks", { dir: home }), createStore("notes", { dir: home })]);
+    const [tasks, notes] = await Promise.all([
+      createStore("tasks", { dir: home }),
+      createStore("notes", { dir: home }),
+    ]);
     registry.registerAll(createStarterTools({ tasks, notes, folder }));
     return registry;
   }
@@ -32,11 +46,16 @@ export async function openTools({ from = [], home, folder = process.cwd() }: Too
 
 async function readTools(file: string): Promise<readonly AnyToolDefinition[]> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new InputError(`There is no file "${path}".`, { hint: "--from takes the path of a file that exports tools." });
+  if (!existsSync(path))
+    throw new InputError(`There is no file "${path}".`, {
+      hint: "--from takes the path of a file that exports tools.",
+    });
   const module: unknown = await load(path);
   const tools = Object.values(Object(module)).flatMap(toTools);
   if (tools.length > 0) return tools;
-  throw new InputError(`"${path}" exports no tool.`, { hint: "Export what defineTool returns, or a ToolRegistry." });
+  throw new InputError(`"${path}" exports no tool.`, {
+    hint: "Export what defineTool returns, or a ToolRegistry.",
+  });
 }
 
 async function load(path: string): Promise<unknown> {

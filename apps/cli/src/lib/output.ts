@@ -52,8 +52,10 @@ export function describeError(error: unknown): string {
   return printable(`${message}${hint}`);
 }
 
+// oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g;
+
 /** A text that cannot move the cursor or forge a line. */
 export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(CONTROL, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

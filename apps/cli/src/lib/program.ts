@@ -1,9 +1,12 @@
 /** The command line: names, options and help; what they do stands in the command files, loaded when called. */
 
-import { Command, CommanderError } from "commander";
+import { Command, type CommanderError } from "commander";
 import { EXIT } from "./output.ts";
 
-const FROM = ["--from <file>", "a file that exports tools or a registry; may be given several times"] as const;
+const FROM = [
+  "--from <file>",
+  "a file that exports tools or a registry; may be given several times",
+] as const;
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
@@ -16,7 +19,10 @@ export function createProgram(version: string): Command {
     .version(version)
     .exitOverride()
     .showSuggestionAfterError()
-    .addHelpText("after", `\nExample:\n  openfunctions create tool add_vat\n  openfunctions tools test --from add_vat.ts\n  openfunctions run "what is 15% of 2,340"\n`);
+    .addHelpText(
+      "after",
+      `\nExample:\n  openfunctions create tool add_vat\n  openfunctions tools test --from add_vat.ts\n  openfunctions run "what is 15% of 2,340"\n`,
+    );
   addChat(program);
   addRun(program);
   addMcp(program);
@@ -31,7 +37,10 @@ function addChat(program: Command): void {
     .command("chat")
     .description("talk to an agent that has the tools")
     .option(...FROM, collect)
-    .option("--provider <name>", "openai, ollama, lmstudio, llamacpp, vllm, local or offline; default: what is there")
+    .option(
+      "--provider <name>",
+      "openai, ollama, lmstudio, llamacpp, vllm, local or offline; default: what is there",
+    )
     .option("--model <id>", "the model to ask")
     .option("--prompt <text>", "instructions, as text")
     .addHelpText("after", "\nExample:\n  openfunctions chat --provider offline --from tools.ts\n")
@@ -43,11 +52,17 @@ function addRun(program: Command): void {
     .command("run <task>")
     .description("give the default agent one task; the answer is on stdout, what happens on stderr")
     .option(...FROM, collect)
-    .option("--provider <name>", "openai, ollama, lmstudio, llamacpp, vllm, local or offline; default: what is there")
+    .option(
+      "--provider <name>",
+      "openai, ollama, lmstudio, llamacpp, vllm, local or offline; default: what is there",
+    )
     .option("--model <id>", "the model to ask")
     .option("--json", "print the result as JSON")
     .option("--record <file>", "write the record of the run, one event per line")
-    .addHelpText("after", '\nExample:\n  openfunctions run "add a task: call the bank tomorrow" --record run.jsonl\n')
+    .addHelpText(
+      "after",
+      '\nExample:\n  openfunctions run "add a task: call the bank tomorrow" --record run.jsonl\n',
+    )
     .action(async (task, options) => (await import("./command-run.ts")).runCommand(task, options));
 }
 
@@ -59,13 +74,20 @@ function addMcp(program: Command): void {
     .option("--http", "serve over Streamable HTTP instead of stdio")
     .option("--port <number>", "the port for --http; 0 takes a free one (default: 3333)")
     .option("--token-env <name>", "the environment variable that holds the bearer token for --http")
-    .addHelpText("after", `\nExample:\n  openfunctions mcp --from tools.ts\n\nAs an entry of a client's configuration:\n  { "mcpServers": { "mine": { "command": "npx", "args": ["openfunctions", "mcp", "--from", "/full/path/tools.ts"] } } }\n`)
+    .addHelpText(
+      "after",
+      `\nExample:\n  openfunctions mcp --from tools.ts\n\nAs an entry of a client's configuration:\n  { "mcpServers": { "mine": { "command": "npx", "args": ["openfunctions", "mcp", "--from", "/full/path/tools.ts"] } } }\n`,
+    )
     .action(async (options) => (await import("./command-mcp.ts")).mcpCommand(options));
 }
 
 function addTools(program: Command): void {
   const tools = program.command("tools").description("list, show, run, test and document tools");
-  const add = (usage: string, about: string): Command => tools.command(usage).description(about).option(...FROM, collect);
+  const add = (usage: string, about: string): Command =>
+    tools
+      .command(usage)
+      .description(about)
+      .option(...FROM, collect);
   add("list", "names, effects and descriptions")
     .option("--json", "print as JSON")
     .addHelpText("after", "\nExample:\n  openfunctions tools list --from tools.ts\n")
@@ -77,7 +99,10 @@ function addTools(program: Command): void {
   add("run <name>", "one call")
     .option("--args <json>", "the arguments, as JSON")
     .option("--json", "print the whole result as JSON")
-    .addHelpText("after", `\nExample:\n  openfunctions tools run calculate --args '{"expression":"15% of 2,340"}'\n`)
+    .addHelpText(
+      "after",
+      `\nExample:\n  openfunctions tools run calculate --args '{"expression":"15% of 2,340"}'\n`,
+    )
     .action(async (name, options) => (await import("./command-tools.ts")).runTool(name, options));
   add("test", "run the tests that travel with the tools")
     .option("--filter <text>", "only tools whose name contains the text")

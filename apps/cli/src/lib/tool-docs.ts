@@ -14,8 +14,12 @@ function toolSection(tool: Tool): string {
     `## ${tool.name}`,
     escape(tool.description),
     contractLine(tool),
-    rows.length === 0 ? "No parameters." : ["| parameter | type | required | meaning |", "|---|---|---|---|", ...rows].join("\n"),
-    ...(tool.examples ?? []).map(({ description, input, output }) => exampleBlock(description, input, output)),
+    rows.length === 0
+      ? "No parameters."
+      : ["| parameter | type | required | meaning |", "|---|---|---|---|", ...rows].join("\n"),
+    ...(tool.examples ?? []).map(({ description, input, output }) =>
+      exampleBlock(description, input, output),
+    ),
   ];
   return parts.join("\n\n");
 }
@@ -34,7 +38,11 @@ function parameterRows(schema: JsonSchema, path: string): readonly string[] {
     const about = typeof property === "object" ? (property.description ?? "") : "";
     const row = `| ${escapeCell(full)} | ${escapeCell(typeName(property))} | ${required} | ${escapeCell(about)} |`;
     const items = typeof property === "object" ? property.items : undefined;
-    return [row, ...parameterRows(property, full), ...(items === undefined ? [] : parameterRows(items, `${full}[]`))];
+    return [
+      row,
+      ...parameterRows(property, full),
+      ...(items === undefined ? [] : parameterRows(items, `${full}[]`)),
+    ];
   });
 }
 

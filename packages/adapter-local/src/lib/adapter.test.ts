@@ -12,7 +12,15 @@ for (const server of ["ollama", "vllm"] as const) {
     `local ${server}`,
     {
       make: ({ baseUrl, apiKey, limits, ports, fetch }) =>
-        createLocalAdapter({ server, model: "small", apiKey, baseUrl: `${baseUrl}/v1`, limits, ports, ...(fetch === undefined ? {} : { fetch }) }),
+        createLocalAdapter({
+          server,
+          model: "small",
+          apiKey,
+          baseUrl: `${baseUrl}/v1`,
+          limits,
+          ports,
+          ...(fetch === undefined ? {} : { fetch }),
+        }),
       fixtures: chatFixtures,
       capabilities: { refusal: true, contentFilter: true, missingIds: true, usage: true, opaque: false },
     },
@@ -27,33 +35,61 @@ afterEach(async () => {
 
 const CHUNK = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "small", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-const TOOL = { name: "get_weather", description: "tells the weather", inputSchema: { type: "object", properties: {} } } as const;
+const TOOL = {
+  name: "get_weather",
+  description: "tells the weather",
+  inputSchema: { type: "object", properties: {} },
+} as const;
 
 describe("the local adapter", () => {
   it("needs a model and an http(s) address, and says where they come from", () => {
-    expect(() => createLocalAdapter({ server: "ollama" })).toThrow(expect.objectContaining({ code: "no_model", hint: expect.stringContaining("LOCAL_MODEL") }));
-    expect(() => createLocalAdapter({ model: "m" })).toThrow(expect.objectContaining({ code: "invalid_config", hint: expect.stringContaining("LOCAL_BASE_URL") }));
-    expect(() => createLocalAdapter({ model: "m", baseUrl: "file:///etc" })).toThrow(expect.objectContaining({ code: "invalid_config" }));
+    expect(() => createLocalAdapter({ server: "ollama" })).toThrow(
+      expect.objectContaining({ code: "no_model", hint: expect.stringContaining("LOCAL_MODEL") }),
+    );
+    expect(() => createLocalAdapter({ model: "m" })).toThrow(
+      expect.objectContaining({ code: "invalid_config", hint: expect.stringContaining("LOCAL_BASE_URL") }),
+    );
+    expect(() => createLocalAdapter({ model: "m", baseUrl: "file:///etc" })).toThrow(
+      expect.objectContaining({ code: "invalid_config" }),
+    );
   });
 
   it("sends no key where none was given, and asks without streaming where told", async () => {
-    const reply = { id: "c", object: "chat.completion", model: "small", choices: [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }] };
-    const server = await startFakeModelServer([{ json: reply, headers: { "content-type": "application/json" } }]);
+    const reply = {
+      id: "c",
+      object: "chat.completion",
+      model: "small",
+      choices: [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }],
+    };
+    const server = await startFakeModelServer([
+      { json: reply, headers: { "content-type": "application/json" } },
+    ]);
     open.push(() => server.close());
     const adapter = createLocalAdapter({ model: "small", baseUrl: `${server.url}/v1/`, stream: false });
     expect((await adapter.chat({ messages: [{ role: "user", content: "hi" }] })).text).toBe("hello");
-    expect(server.requests[0]).toMatchObject({ path: "/v1/chat/completions", body: { model: "small", stream: false } });
+    expect(server.requests[0]).toMatchObject({
+      path: "/v1/chat/completions",
+      body: { model: "small", stream: false },
+    });
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
   it("field A23: reasoning text is not sent back to servers that do not ask for it", async () => {
-    const server = await startFakeModelServer([{ blocks: [CHUNK({ content: "ok" }), CHUNK({}, "stop"), "data: [DONE]\n\n"] }]);
+    const server = await startFakeModelServer([
+      { blocks: [CHUNK({ content: "ok" }), CHUNK({}, "stop"), "data: [DONE]\n\n"] },
+    ]);
     open.push(() => server.close());
     const adapter = createLocalAdapter({ model: "small", baseUrl: `${server.url}/v1` });
     await adapter.chat({
       messages: [
         { role: "user", content: "hi" },
-        { role: "assistant", content: [{ type: "reasoning", text: "secret thoughts" }, { type: "tool_call", callId: "1", name: "get_weather", args: {} }] },
+        {
+          role: "assistant",
+          content: [
+            { type: "reasoning", text: "secret thoughts" },
+            { type: "tool_call", callId: "1", name: "get_weather", args: {} },
+          ],
+        },
         { role: "tool", content: [{ type: "tool_result", callId: "1", name: "get_weather", result: "sun" }] },
       ],
       tools: [TOOL],
@@ -62,11 +98,26 @@ describe("the local adapter", () => {
   });
 
   it("warns of a call that was written as text, and leaves it text", async () => {
-    const server = await startFakeModelServer([{ blocks: [CHUNK({ content: '{"name": "get_weather", ' }), CHUNK({ content: '"arguments": {}}' }), CHUNK({}, "stop"), "data: [DONE]\n\n"] }]);
+    const server = await startFakeModelServer([
+      {
+        blocks: [
+          CHUNK({ content: '{"name": "get_weather", ' }),
+          CHUNK({ content: '"arguments": {}}' }),
+          CHUNK({}, "stop"),
+          "data: [DONE]\n\n",
+        ],
+      },
+    ]);
     open.push(() => server.close());
-    const reply = await createLocalAdapter({ model: "small", baseUrl: `${server.url}/v1` }).chat({ messages: [{ role: "user", content: "weather?" }], tools: [TOOL] });
+    const reply = await createLocalAdapter({ model: "small", baseUrl: `${server.url}/v1` }).chat({
+      messages: [{ role: "user", content: "weather?" }],
+      tools: [TOOL],
+    });
     expect(reply.toolCalls).toEqual([]);
-    expect(reply.warnings).toContainEqual({ code: "call_as_text", detail: expect.stringContaining("get_weather") });
+    expect(reply.warnings).toContainEqual({
+      code: "call_as_text",
+      detail: expect.stringContaining("get_weather"),
+    });
   });
 });
 
@@ -89,7 +140,9 @@ describe("probeLocal", () => {
       { server: "llamacpp" as const, baseUrl: empty },
       { server: "lmstudio" as const, baseUrl: "http://127.0.0.1:1/v1" },
     ];
-    expect(await probeLocal({ servers: places })).toEqual([{ server: "ollama", baseUrl: good, models: ["llama", "qwen"] }]);
+    expect(await probeLocal({ servers: places })).toEqual([
+      { server: "ollama", baseUrl: good, models: ["llama", "qwen"] },
+    ]);
   });
 
   it("does not wait longer than asked", async () => {

@@ -1,6 +1,13 @@
 /** Local OpenAI-compatible servers as an adapter: one chat completions request per model call, through fetch. */
 
-import { type AIAdapter, ConfigError, type ModelEvent, type ModelRequest, type Ports, defineAdapter } from "@openfunctions/core";
+import {
+  type AIAdapter,
+  ConfigError,
+  type ModelEvent,
+  type ModelRequest,
+  type Ports,
+  defineAdapter,
+} from "@openfunctions/core";
 import {
   type FailureReading,
   type ModelCall,
@@ -44,7 +51,10 @@ export function createLocalAdapter(options: LocalAdapterOptions = {}): AIAdapter
   const model = options.model ?? process.env["LOCAL_MODEL"] ?? "";
   const baseUrl = options.baseUrl ?? process.env["LOCAL_BASE_URL"] ?? LOCAL_SERVERS[server].baseUrl;
   if (model === "") {
-    throw new ConfigError("No model was named for the local server.", { code: "no_model", hint: "Pass `model`, or set LOCAL_MODEL." });
+    throw new ConfigError("No model was named for the local server.", {
+      code: "no_model",
+      hint: "Pass `model`, or set LOCAL_MODEL.",
+    });
   }
   if (!URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)) {
     throw new ConfigError(`The local server's address "${baseUrl}" is no http(s) URL.`, {
@@ -53,13 +63,20 @@ export function createLocalAdapter(options: LocalAdapterOptions = {}): AIAdapter
     });
   }
   const apiKey = options.apiKey ?? process.env["LOCAL_API_KEY"] ?? "";
-  const context: Context = { options, server, model, apiKey, url: `${baseUrl.replace(/\/+$/, "")}/chat/completions` };
+  const context: Context = {
+    options,
+    server,
+    model,
+    apiKey,
+    url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
+  };
   const { limits, ports } = options;
   return defineAdapter({
     provider: server,
     model,
     capabilities: { ...UNKNOWN_ABILITIES, priced: false },
-    stream: (request) => requestWithRetry(() => prepare(request, context), { signal: request.signal, limits, ports }),
+    stream: (request) =>
+      requestWithRetry(() => prepare(request, context), { signal: request.signal, limits, ports }),
   });
 }
 
@@ -74,10 +91,21 @@ interface Context {
 function prepare(request: ModelRequest, context: Context): ModelCall {
   const { options, server, model, apiKey } = context;
   const redactor = createRedactor({ secrets: [apiKey] });
-  const failures: FailureReading = { provider: server, redactor, now: options.ports?.clock?.now() ?? Date.now() };
+  const failures: FailureReading = {
+    provider: server,
+    redactor,
+    now: options.ports?.clock?.now() ?? Date.now(),
+  };
   const { quirks } = LOCAL_SERVERS[server];
   const { stream = true } = options;
-  const target = { provider: server, model, can: UNKNOWN_ABILITIES, confirmed: false, reasoning: "none" as const, quirks };
+  const target = {
+    provider: server,
+    model,
+    can: UNKNOWN_ABILITIES,
+    confirmed: false,
+    reasoning: "none" as const,
+    quirks,
+  };
   const encoded = toChatBody(request, { target, stream });
   const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
   return {
@@ -99,7 +127,11 @@ function prepare(request: ModelRequest, context: Context): ModelCall {
   };
 }
 
-async function send({ options, apiKey, url }: Context, body: string, signal: AbortSignal): Promise<WireSource> {
+async function send(
+  { options, apiKey, url }: Context,
+  body: string,
+  signal: AbortSignal,
+): Promise<WireSource> {
   const transport = options.fetch ?? options.ports?.fetch ?? globalThis.fetch;
   const response = await transport(url, {
     method: "POST",
@@ -133,7 +165,12 @@ function watchForTextCalls(decoder: Decoder, tools: readonly string[]): Decoder 
     }
     const end = out.findIndex((event, index) => index >= from && event.type === "finish");
     const name = end === -1 ? undefined : calledInText(text, tools);
-    if (name !== undefined) out.splice(end, 0, { type: "warning", code: "call_as_text", detail: `The model wrote a call of "${name}" as text.` });
+    if (name !== undefined)
+      out.splice(end, 0, {
+        type: "warning",
+        code: "call_as_text",
+        detail: `The model wrote a call of "${name}" as text.`,
+      });
   };
   return {
     get finished() {

@@ -4,7 +4,11 @@ import type { LoopResult, Message } from "@openfunctions/core";
 import { defineTool, ok } from "@openfunctions/core";
 import { createOfflineAdapter } from "./offline-adapter.ts";
 
-const SCHEMA = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } }, required: ["city"] } as const;
+const SCHEMA = {
+  type: "object",
+  properties: { city: { type: "string" }, days: { type: "integer" } },
+  required: ["city"],
+} as const;
 
 function tools(): ToolRegistry {
   const registry = new ToolRegistry();
@@ -13,7 +17,11 @@ function tools(): ToolRegistry {
     defineTool({
       name: "calculate",
       description: "Calculates arithmetic and percentages.",
-      inputSchema: { type: "object", properties: { expression: { type: "string", description: "What to work out." } }, required: ["expression"] },
+      inputSchema: {
+        type: "object",
+        properties: { expression: { type: "string", description: "What to work out." } },
+        required: ["expression"],
+      },
       contract: "read",
       examples: [{ description: "what is 15% of 2,340", input: { expression: "15% of 2,340" } }],
       handler: ({ expression }) => ok({ value: 351 }, `${expression} is 351.`),
@@ -21,9 +29,16 @@ function tools(): ToolRegistry {
     defineTool({
       name: "add_task",
       description: "Adds a task to the list of things to do.",
-      inputSchema: { type: "object", properties: { title: { type: "string", description: "What is to be done." } }, required: ["title"] },
+      inputSchema: {
+        type: "object",
+        properties: { title: { type: "string", description: "What is to be done." } },
+        required: ["title"],
+      },
       contract: "write",
-      examples: [{ description: "add a task: call the bank tomorrow", input: { title: "call the bank tomorrow" } }, { description: "remind me to water the plants", input: { title: "water the plants" } }],
+      examples: [
+        { description: "add a task: call the bank tomorrow", input: { title: "call the bank tomorrow" } },
+        { description: "remind me to water the plants", input: { title: "water the plants" } },
+      ],
       handler: ({ title }) => {
         tasks.push(title);
         return ok({ title });
@@ -40,7 +55,15 @@ function tools(): ToolRegistry {
     defineTool({
       name: "forecast",
       description: "Tells the weather forecast for a city.",
-      inputSchema: { type: "object", properties: { city: { type: "string" }, days: { type: "integer", default: 1 }, unit: { enum: ["celsius", "fahrenheit"] } }, required: ["city"] },
+      inputSchema: {
+        type: "object",
+        properties: {
+          city: { type: "string" },
+          days: { type: "integer", default: 1 },
+          unit: { enum: ["celsius", "fahrenheit"] },
+        },
+        required: ["city"],
+      },
       contract: "read",
       handler: (params) => ok(params),
     }),
@@ -49,10 +72,16 @@ function tools(): ToolRegistry {
 }
 
 async function say(text: string, before: readonly Message[] = [], registry = tools()): Promise<LoopResult> {
-  return runLoop({ adapter: createOfflineAdapter(), tools: registry, capture: "full", messages: [...before, { role: "user", content: text }] }).result;
+  return runLoop({
+    adapter: createOfflineAdapter(),
+    tools: registry,
+    capture: "full",
+    messages: [...before, { role: "user", content: text }],
+  }).result;
 }
 
-const calls = (result: LoopResult) => result.record.toolCalls.map(({ toolName, args }) => [toolName, args.value]);
+const calls = (result: LoopResult) =>
+  result.record.toolCalls.map(({ toolName, args }) => [toolName, args.value]);
 
 describe("the offline adapter", () => {
   it.each([
@@ -62,7 +91,11 @@ describe("the offline adapter", () => {
     ["please add a task: buy milk", "add_task", { title: "buy milk" }],
     ["remind me to feed the cat", "add_task", { title: "feed the cat" }],
     ["what are my tasks?", "list_tasks", {}],
-    ["weather forecast city: Oslo, days: 3, in celsius", "forecast", { city: "Oslo", days: 3, unit: "celsius" }],
+    [
+      "weather forecast city: Oslo, days: 3, in celsius",
+      "forecast",
+      { city: "Oslo", days: 3, unit: "celsius" },
+    ],
   ])("runs the right tool for %j", async (text, name, args) => {
     const result = await say(text);
     expect(result.status).toBe("completed");
@@ -98,43 +131,68 @@ describe("the offline adapter", () => {
     const [one, two] = [await say("what is 15% of 2,340"), await say("what is 15% of 2,340")];
     expect(one.messages).toEqual(two.messages);
     const third = await say("what is 5% of 10", one.messages);
-    const ids = third.messages.flatMap(({ content }) => (typeof content === "string" ? [] : content)).flatMap((part) => (part.type === "tool_call" ? [part.callId] : []));
+    const ids = third.messages
+      .flatMap(({ content }) => (typeof content === "string" ? [] : content))
+      .flatMap((part) => (part.type === "tool_call" ? [part.callId] : []));
     expect(new Set(ids).size).toBe(2);
   });
 
   it("reports a failed call as failed", async () => {
     const registry = new ToolRegistry();
-    registry.register({ name: "break_it", description: "breaks the thing", inputSchema: { type: "object", properties: {} }, contract: "read", handler: () => ({ success: false, error: "it is stuck" }) });
+    registry.register({
+      name: "break_it",
+      description: "breaks the thing",
+      inputSchema: { type: "object", properties: {} },
+      contract: "read",
+      handler: () => ({ success: false, error: "it is stuck" }),
+    });
     const result = await say("break the thing", [], registry);
     expect(result.text).toContain('"break_it" could not do that. it is stuck');
   });
 
   it("structured output works only with values that are in the message", async () => {
     const adapter = createOfflineAdapter();
-    expect((await generateStructured(adapter, { schema: SCHEMA, prompt: 'city: "Oslo", 3 days' })).value).toEqual({ city: "Oslo", days: 3 });
-    await expect(generateStructured(adapter, { schema: SCHEMA, prompt: "somewhere nice" })).rejects.toMatchObject({ code: "missing_values", message: expect.stringContaining("city") });
+    expect(
+      (await generateStructured(adapter, { schema: SCHEMA, prompt: 'city: "Oslo", 3 days' })).value,
+    ).toEqual({ city: "Oslo", days: 3 });
+    await expect(
+      generateStructured(adapter, { schema: SCHEMA, prompt: "somewhere nice" }),
+    ).rejects.toMatchObject({ code: "missing_values", message: expect.stringContaining("city") });
   });
 
   it("a forced tool without its values is an error that names them", async () => {
-    const forced = runLoop({ adapter: createOfflineAdapter(), tools: tools(), toolChoice: { name: "forecast" }, messages: [{ role: "user", content: "" + "hm" }] });
+    const forced = runLoop({
+      adapter: createOfflineAdapter(),
+      tools: tools(),
+      toolChoice: { name: "forecast" },
+      messages: [{ role: "user", content: "" + "hm" }],
+    });
     expect((await forced.result).error).toMatchObject({ code: "missing_values" });
   });
 
   it("streams in pieces, reports estimated usage at no cost, and stops on abort", async () => {
     const adapter = createOfflineAdapter();
     const events = [];
-    for await (const event of adapter.stream({ messages: [{ role: "user", content: "hello there" }] })) events.push(event);
+    for await (const event of adapter.stream({ messages: [{ role: "user", content: "hello there" }] }))
+      events.push(event);
     expect(events.filter(({ type }) => type === "text_delta").length).toBeGreaterThan(3);
-    expect(events.find(({ type }) => type === "usage")).toMatchObject({ usage: { costUsd: 0, estimated: true } });
+    expect(events.find(({ type }) => type === "usage")).toMatchObject({
+      usage: { costUsd: 0, estimated: true },
+    });
     const signal = AbortSignal.abort(new Error("stop"));
-    await expect(adapter.chat({ messages: [{ role: "user", content: "x" }], signal })).rejects.toThrow("stop");
+    await expect(adapter.chat({ messages: [{ role: "user", content: "x" }], signal })).rejects.toThrow(
+      "stop",
+    );
   });
 
   it("keeps state in what the tools keep, not in itself", async () => {
     const store = createMemoryStore();
     expect(await store.size()).toBe(0);
     const adapter = createOfflineAdapter();
-    const [left, right] = await Promise.all([adapter.chat({ messages: [{ role: "user", content: "left" }] }), adapter.chat({ messages: [{ role: "user", content: "right" }] })]);
+    const [left, right] = await Promise.all([
+      adapter.chat({ messages: [{ role: "user", content: "left" }] }),
+      adapter.chat({ messages: [{ role: "user", content: "right" }] }),
+    ]);
     expect(left.text).toBe(right.text);
   });
 });

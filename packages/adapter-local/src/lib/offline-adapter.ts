@@ -17,7 +17,9 @@ import { pickTool } from "./offline-match.ts";
 import { reportResults } from "./offline-report.ts";
 
 /** What one reply holds. */
-type OfflineReply = { readonly text: string } | { readonly tool: ModelTool; readonly args: Record<string, unknown>; readonly callId: string };
+type OfflineReply =
+  | { readonly text: string }
+  | { readonly tool: ModelTool; readonly args: Record<string, unknown>; readonly callId: string };
 
 const NOTICE = "(Offline: I am not a language model. I match your words to tools.)";
 
@@ -30,7 +32,14 @@ export function createOfflineAdapter(): AIAdapter {
   return defineAdapter({
     provider: "offline",
     model: "offline",
-    capabilities: { parallelCalls: false, forcedChoice: true, jsonSchema: true, jsonSchemaWithTools: false, images: false, priced: true },
+    capabilities: {
+      parallelCalls: false,
+      forcedChoice: true,
+      jsonSchema: true,
+      jsonSchemaWithTools: false,
+      images: false,
+      priced: true,
+    },
     stream: (request) => streamReply(request),
   });
 }
@@ -87,7 +96,11 @@ function question(tool: ModelTool, missing: readonly string[]): string {
 }
 
 /** The message that answers our own question: read together with the one that led to it. */
-function answerToQuestion(messages: readonly Message[], said: string, tools: readonly ModelTool[]): OfflineReply | undefined {
+function answerToQuestion(
+  messages: readonly Message[],
+  said: string,
+  tools: readonly ModelTool[],
+): OfflineReply | undefined {
   const before = messages.at(-2);
   const asked = before?.role === "assistant" ? QUESTION.exec(textOf(before)) : null;
   const tool = tools.find(({ name }) => name === asked?.[1]);
@@ -99,23 +112,37 @@ function answerToQuestion(messages: readonly Message[], said: string, tools: rea
   const direct = only !== undefined && others.length === 0 && isText(tool, only) ? { [only]: said } : {};
   const args = { ...earlier.args, ...now, ...direct };
   const missing = missingOf(tool.inputSchema, args);
-  return missing.length > 0 ? { text: question(tool, missing) } : { tool, args, callId: nextCallId(messages) };
+  return missing.length > 0
+    ? { text: question(tool, missing) }
+    : { tool, args, callId: nextCallId(messages) };
 }
 
 function isText(tool: ModelTool, name: string): boolean {
   const property = tool.inputSchema.properties?.[name];
-  return typeof property === "object" && property.type === "string" && property.enum === undefined && property.format === undefined;
+  return (
+    typeof property === "object" &&
+    property.type === "string" &&
+    property.enum === undefined &&
+    property.format === undefined
+  );
 }
 
 function forcedCall({ messages, tools = [], toolChoice }: ModelRequest, said: string): OfflineReply {
-  const tool = typeof toolChoice === "object" ? tools.find(({ name }) => name === toolChoice.name) : pickTool(said, tools)?.tool;
+  const tool =
+    typeof toolChoice === "object"
+      ? tools.find(({ name }) => name === toolChoice.name)
+      : pickTool(said, tools)?.tool;
   if (tool === undefined) throw missingValues("No tool fits the message, and one was required.");
   const { args, missing } = extractArguments(said, tool, "named");
-  if (missing.length > 0) throw missingValues(`The message does not state ${missing.join(", ")} for "${tool.name}".`);
+  if (missing.length > 0)
+    throw missingValues(`The message does not state ${missing.join(", ")} for "${tool.name}".`);
   return { tool, args, callId: nextCallId(messages) };
 }
 
-function structuredAnswer(said: string, { schema }: Extract<ModelRequest["responseFormat"], { type: "json_schema" }>): OfflineReply {
+function structuredAnswer(
+  said: string,
+  { schema }: Extract<ModelRequest["responseFormat"], { type: "json_schema" }>,
+): OfflineReply {
   const value = extractBySchema(said, schema, { reading: "named" });
   const missing = missingOf(schema, value);
   if (missing.length > 0) throw missingValues(`The message does not state ${missing.join(", ")}.`);
@@ -153,7 +180,22 @@ function nextCallId(messages: readonly Message[]): string {
 const CHARS_PER_TOKEN = 4;
 
 function usageOf(request: ModelRequest, written: string): ModelEvent {
-  const read = request.messages.reduce((sum, message) => sum + JSON.stringify(message.content).length, request.system?.length ?? 0);
+  const read = request.messages.reduce(
+    (sum, message) => sum + JSON.stringify(message.content).length,
+    request.system?.length ?? 0,
+  );
   const [input, output] = [Math.ceil(read / CHARS_PER_TOKEN), Math.ceil(written.length / CHARS_PER_TOKEN)];
-  return { type: "usage", usage: { input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0, total: input + output, costUsd: 0, estimated: true } };
+  return {
+    type: "usage",
+    usage: {
+      input,
+      cacheRead: 0,
+      cacheWrite: 0,
+      output,
+      reasoning: 0,
+      total: input + output,
+      costUsd: 0,
+      estimated: true,
+    },
+  };
 }

@@ -14,7 +14,8 @@ export function fillFromExamples(message: string, tool: ModelTool): JsonObject |
       const value = toValue(found[index + 1] ?? "", template.example.input[key]);
       return value === undefined ? [] : [[key, value]];
     });
-    if (values.length === template.keys.length) return { ...template.constants, ...Object.fromEntries(values) };
+    if (values.length === template.keys.length)
+      return { ...template.constants, ...Object.fromEntries(values) };
   }
   return undefined;
 }
@@ -31,8 +32,10 @@ interface Template {
 
 function templateOf(example: Example): Template | undefined {
   const places = Object.entries(example.input)
-    .filter(([, value]) => typeof value === "string" || typeof value === "number")
-    .map(([key, value]) => ({ key, text: String(value), at: example.description.indexOf(String(value)) }))
+    .flatMap(([key, value]) =>
+      typeof value === "string" || typeof value === "number" ? [{ key, text: `${value}` }] : [],
+    )
+    .map(({ key, text }) => ({ key, text, at: example.description.indexOf(text) }))
     .filter(({ text, at }) => at >= 0 && text !== "")
     .sort((left, right) => left.at - right.at);
   const fixedParts: string[] = [];
@@ -48,7 +51,13 @@ function templateOf(example: Example): Template | undefined {
   if (fixed < 3) return undefined;
   const keys = places.map(({ key }) => key);
   const constants = Object.fromEntries(Object.entries(example.input).filter(([key]) => !keys.includes(key)));
-  return { example, pattern: new RegExp(`^${fixedParts.map(toPattern).join("(.+?)")}\\s*[?.!]?$`, "isu"), keys, constants, fixed };
+  return {
+    example,
+    pattern: new RegExp(`^${fixedParts.map(toPattern).join("(.+?)")}\\s*[?.!]?$`, "isu"),
+    keys,
+    constants,
+    fixed,
+  };
 }
 
 /** Fixed text as a pattern that forgives spaces, articles and closing punctuation. */

@@ -1,6 +1,12 @@
 /** Fills a tool's arguments from a message, by its schema; what is not there is reported, never invented. */
 
-import { type JsonObject, type JsonSchema, type JsonSchemaObject, type ModelTool, isPlainObject } from "@openfunctions/core";
+import {
+  type JsonObject,
+  type JsonSchema,
+  type JsonSchemaObject,
+  type ModelTool,
+  isPlainObject,
+} from "@openfunctions/core";
 import { fillFromExamples } from "./offline-examples.ts";
 import { wordsOf } from "./offline-words.ts";
 
@@ -18,8 +24,15 @@ type Value = string | number | boolean | undefined;
 /** Reads the message by the tool's examples first, then property by property. */
 export function extractArguments(message: string, tool: ModelTool, reading: Reading = "whole"): Extraction {
   const fromExample = fillFromExamples(message, tool);
-  if (fromExample !== undefined && missingOf(tool.inputSchema, fromExample).length === 0) return { args: fromExample, missing: [] };
-  const args = { ...extractBySchema(message, tool.inputSchema, { reading, about: `${tool.name.replaceAll("_", " ")} ${tool.description}` }), ...fromExample };
+  if (fromExample !== undefined && missingOf(tool.inputSchema, fromExample).length === 0)
+    return { args: fromExample, missing: [] };
+  const args = {
+    ...extractBySchema(message, tool.inputSchema, {
+      reading,
+      about: `${tool.name.replaceAll("_", " ")} ${tool.description}`,
+    }),
+    ...fromExample,
+  };
   return { args, missing: missingOf(tool.inputSchema, args) };
 }
 
@@ -65,20 +78,27 @@ class Reader {
     this.#about = new Set(wordsOf(about));
     this.#textTaken = reading === "named";
     this.#message = message.trim();
-    this.#numbers = (this.#message.match(/-?\d[\d,]*(?:\.\d+)?/g) ?? []).map((text) => Number(text.replaceAll(",", "")));
-    this.#quoted = [...this.#message.matchAll(/"([^"]+)"|'([^']+)'(?!\w)|“([^”]+)”/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+    this.#numbers = (this.#message.match(/-?\d[\d,]*(?:\.\d+)?/g) ?? []).map((text) =>
+      Number(text.replaceAll(",", "")),
+    );
+    this.#quoted = [...this.#message.matchAll(/"([^"]+)"|'([^']+)'(?!\w)|“([^”]+)”/g)].map(
+      (match) => match[1] ?? match[2] ?? match[3] ?? "",
+    );
   }
 
   /** A value that the message names or that can be told by its shape. */
   named(name: string, schema: JsonSchema): Value {
     const { type, enum: allowed, format } = typeof schema === "object" ? schema : {};
-    if (allowed !== undefined) return allowed.filter((item) => typeof item === "string").find((item) => this.#hasWord(item));
+    if (allowed !== undefined)
+      return allowed.filter((item) => typeof item === "string").find((item) => this.#hasWord(item));
     if (type === "number" || type === "integer") return this.#numberBeside(name, type === "integer");
     if (type === "boolean") return this.#booleanAfter(name);
     if (type !== "string") return undefined;
-    if (format === "uri" || /^(?:url|uri|link|address)$/i.test(name)) return /https?:\/\/[^\s"'<>]+/i.exec(this.#message)?.[0];
+    if (format === "uri" || /^(?:url|uri|link|address)$/i.test(name))
+      return /https?:\/\/[^\s"'<>]+/i.exec(this.#message)?.[0];
     if (format === "date") return /\b\d{4}-\d{2}-\d{2}\b/.exec(this.#message)?.[0];
-    if (format === "date-time") return /\b\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?/.exec(this.#message)?.[0];
+    if (format === "date-time")
+      return /\b\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?/.exec(this.#message)?.[0];
     return this.#textAfter(name);
   }
 
@@ -92,12 +112,17 @@ class Reader {
   }
 
   #hasWord(word: string): boolean {
-    return new RegExp(`(?<![\\p{L}\\d])${escape(word).replaceAll("_", "[ _-]")}(?![\\p{L}\\d])`, "iu").test(this.#message);
+    return new RegExp(`(?<![\\p{L}\\d])${escape(word).replaceAll("_", "[ _-]")}(?![\\p{L}\\d])`, "iu").test(
+      this.#message,
+    );
   }
 
   #numberBeside(name: string, whole: boolean): number | undefined {
     const label = escape(name).replaceAll("_", "[ _-]");
-    const pattern = new RegExp(`\\b${label}s?\\s*(?:is|of|=|:)?\\s*(-?\\d[\\d,]*(?:\\.\\d+)?)|(-?\\d[\\d,]*(?:\\.\\d+)?)\\s*${label}s?\\b`, "i");
+    const pattern = new RegExp(
+      `\\b${label}s?\\s*(?:is|of|=|:)?\\s*(-?\\d[\\d,]*(?:\\.\\d+)?)|(-?\\d[\\d,]*(?:\\.\\d+)?)\\s*${label}s?\\b`,
+      "i",
+    );
     const match = pattern.exec(this.#message);
     if (match === null) return undefined;
     const value = Number((match[1] ?? match[2] ?? "").replaceAll(",", ""));
@@ -107,12 +132,18 @@ class Reader {
   }
 
   #booleanAfter(name: string): boolean | undefined {
-    const match = new RegExp(`\\b${escape(name).replaceAll("_", "[ _-]")}\\s*(?:is|=|:)?\\s*(true|false|yes|no|on|off)\\b`, "i").exec(this.#message);
+    const match = new RegExp(
+      `\\b${escape(name).replaceAll("_", "[ _-]")}\\s*(?:is|=|:)?\\s*(true|false|yes|no|on|off)\\b`,
+      "i",
+    ).exec(this.#message);
     return match === null ? undefined : /^(?:true|yes|on)$/i.test(match[1] ?? "");
   }
 
   #textAfter(name: string): string | undefined {
-    const match = new RegExp(`\\b${escape(name).replaceAll("_", "[ _-]")}\\s*[:=]\\s*("[^"]+"|[^,;\\n]+)`, "i").exec(this.#message);
+    const match = new RegExp(
+      `\\b${escape(name).replaceAll("_", "[ _-]")}\\s*[:=]\\s*("[^"]+"|[^,;\\n]+)`,
+      "i",
+    ).exec(this.#message);
     return match?.[1]?.replace(/^"|"$/g, "").trim();
   }
 
@@ -120,7 +151,10 @@ class Reader {
   #remainder(): string | undefined {
     if (this.#textTaken) return undefined;
     const afterColon = /^[^:]{2,40}:\s+(.+)$/s.exec(this.#message)?.[1];
-    const rest = (afterColon ?? this.#withoutLeadIn()).trim().replace(/[?.!]+$/, "").trim();
+    const rest = (afterColon ?? this.#withoutLeadIn())
+      .trim()
+      .replace(/[?.!]+$/, "")
+      .trim();
     if (rest === "") return undefined;
     this.#textTaken = true;
     return rest;
@@ -129,7 +163,9 @@ class Reader {
   /** The message without the words that ask, and without leading words that only name the tool. */
   #withoutLeadIn(): string {
     const words = this.#message.replace(LEAD_IN, "").split(/(?<=\s)(?=\S)/);
-    const first = words.findIndex((word) => /\d/.test(word) || wordsOf(word).some((known) => !this.#about.has(known)));
+    const first = words.findIndex(
+      (word) => /\d/.test(word) || wordsOf(word).some((known) => !this.#about.has(known)),
+    );
     return first === -1 ? "" : words.slice(first).join("");
   }
 }

@@ -31,7 +31,9 @@ export function pickTool(message: string, tools: readonly ModelTool[]): ToolMatc
     const byTemplate = fillFromExamples(message, tool) === undefined ? 0 : TEMPLATE_BONUS;
     return { tool, score: byWords + byTemplate };
   });
-  const [best] = matches.sort((left, right) => right.score - left.score || (left.tool.name < right.tool.name ? -1 : 1));
+  const [best] = matches.sort(
+    (left, right) => right.score - left.score || (left.tool.name < right.tool.name ? -1 : 1),
+  );
   return best === undefined || best.score < LEAST_SCORE ? undefined : best;
 }
 

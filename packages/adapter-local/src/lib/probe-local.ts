@@ -19,7 +19,10 @@ export interface ProbeOptions {
   readonly servers?: readonly { readonly server: LocalServer; readonly baseUrl: string }[];
 }
 
-const USUAL = (["ollama", "lmstudio", "llamacpp", "vllm"] as const).map((server) => ({ server, baseUrl: LOCAL_SERVERS[server].baseUrl }));
+const USUAL = (["ollama", "lmstudio", "llamacpp", "vllm"] as const).map((server) => ({
+  server,
+  baseUrl: LOCAL_SERVERS[server].baseUrl,
+}));
 const MAX_BYTES = 1024 * 1024;
 
 /** The servers that answer with a model list, in a fixed order. Never rejects. */
@@ -28,10 +31,16 @@ export async function probeLocal(options: ProbeOptions = {}): Promise<readonly F
   return found.filter((server) => server !== undefined);
 }
 
-async function probe(place: { readonly server: LocalServer; readonly baseUrl: string }, options: ProbeOptions): Promise<FoundServer | undefined> {
+async function probe(
+  place: { readonly server: LocalServer; readonly baseUrl: string },
+  options: ProbeOptions,
+): Promise<FoundServer | undefined> {
   const { timeoutMs = 300, fetch: transport = globalThis.fetch } = options;
   try {
-    const response = await transport(`${place.baseUrl}/models`, { signal: AbortSignal.timeout(timeoutMs), redirect: "error" });
+    const response = await transport(`${place.baseUrl}/models`, {
+      signal: AbortSignal.timeout(timeoutMs),
+      redirect: "error",
+    });
     if (!response.ok) return undefined;
     const text = await response.text();
     const models = text.length > MAX_BYTES ? [] : readModels(JSON.parse(text));
@@ -44,5 +53,7 @@ async function probe(place: { readonly server: LocalServer; readonly baseUrl: st
 
 function readModels(list: unknown): readonly string[] {
   if (!isPlainObject(list) || !Array.isArray(list["data"])) return [];
-  return list["data"].flatMap((model: unknown) => (isPlainObject(model) && typeof model["id"] === "string" ? [model["id"]] : []));
+  return list["data"].flatMap((model: unknown) =>
+    isPlainObject(model) && typeof model["id"] === "string" ? [model["id"]] : [],
+  );
 }

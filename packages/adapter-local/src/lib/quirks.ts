@@ -24,7 +24,9 @@ const COMMON: ChatQuirks = {
  * `stream_options.include_usage`; a server that ignores it leaves usage to be estimated. vLLM takes
  * `parallel_tool_calls`; the others ignore or refuse it. Checked 2026-11-30.
  */
-export const LOCAL_SERVERS: Readonly<Record<LocalServer, { readonly baseUrl: string; readonly quirks: ChatQuirks }>> = {
+export const LOCAL_SERVERS: Readonly<
+  Record<LocalServer, { readonly baseUrl: string; readonly quirks: ChatQuirks }>
+> = {
   ollama: { baseUrl: "http://127.0.0.1:11434/v1", quirks: COMMON },
   lmstudio: { baseUrl: "http://127.0.0.1:1234/v1", quirks: COMMON },
   llamacpp: { baseUrl: "http://127.0.0.1:8080/v1", quirks: COMMON },

@@ -20,11 +20,17 @@ export class HttpStatusFailure extends Error {
 export function toLocalError(cause: unknown, reading: FailureReading): ProviderError {
   if (cause instanceof ProviderError) return cause;
   if (cause instanceof HttpStatusFailure) {
-    return providerErrorFromHttp({ status: cause.status, headers: cause.headers, body: parseBody(cause.body) }, reading);
+    return providerErrorFromHttp(
+      { status: cause.status, headers: cause.headers, body: parseBody(cause.body) },
+      reading,
+    );
   }
   const root = rootOf(cause);
   const said = reading.redactor.redactText(root).slice(0, 300);
-  return new ProviderError(`The request to ${reading.provider} failed: ${said}`, { provider: reading.provider, kind: "network" });
+  return new ProviderError(`The request to ${reading.provider} failed: ${said}`, {
+    provider: reading.provider,
+    kind: "network",
+  });
 }
 
 function parseBody(text: string): unknown {

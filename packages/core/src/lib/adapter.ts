@@ -5,7 +5,14 @@ import type { Message, Part, ProviderPart } from "./message.ts";
 import type { JsonSchemaObject } from "./schema.ts";
 
 /** Why a reply ended. */
-export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "refusal" | "error" | "unknown";
+export type FinishReason =
+  | "stop"
+  | "tool_calls"
+  | "length"
+  | "content_filter"
+  | "refusal"
+  | "error"
+  | "unknown";
 
 /**
  * Tokens of one model call, all fields disjoint: `input` excludes cached tokens, `output` excludes reasoning,
@@ -134,7 +141,14 @@ export interface AIAdapter {
 }
 
 /** Usage of nothing. */
-export const NO_USAGE: Usage = Object.freeze({ input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0, total: 0 });
+export const NO_USAGE: Usage = Object.freeze({
+  input: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  output: 0,
+  reasoning: 0,
+  total: 0,
+});
 
 /** The sum of two usages; the cost stays known only while every call with tokens has one. */
 export function addUsage(left: Usage, right: Usage): Usage {

@@ -343,7 +343,9 @@ describe("repair of a model's arguments", () => {
     expect(await fromModel(search, { filter: '{"limit":null,"__proto__":{"x":1}}' })).toMatchObject({
       args: { filter: {} },
     });
-    expect(await fromModel(search, { filter: `${'{"a":'.repeat(40)}1${"}".repeat(40)}` })).toMatchObject({ ok: false });
+    expect(await fromModel(search, { filter: `${'{"a":'.repeat(40)}1${"}".repeat(40)}` })).toMatchObject({
+      ok: false,
+    });
   });
 });
 

@@ -13,9 +13,15 @@ export interface ArtifactInfo {
 
 /** Keeps large results by owner. Another owner's artifact is reported exactly like a missing one. */
 export interface ArtifactStore {
-  put(content: Uint8Array | string, about: ArtifactInfo): Promise<{ readonly id: string; readonly digest: Digest; readonly bytes: number }>;
+  put(
+    content: Uint8Array | string,
+    about: ArtifactInfo,
+  ): Promise<{ readonly id: string; readonly digest: Digest; readonly bytes: number }>;
   /** Bytes from `start` (default 0), `length` of them (default all); undefined for an unknown id. */
-  read(id: string, options: { readonly owner: string; readonly start?: number; readonly length?: number }): Promise<Uint8Array | undefined>;
+  read(
+    id: string,
+    options: { readonly owner: string; readonly start?: number; readonly length?: number },
+  ): Promise<Uint8Array | undefined>;
   delete(id: string, options: { readonly owner: string }): Promise<boolean>;
 }
 
@@ -52,7 +58,13 @@ export function createReadArtifactTool(store: ArtifactStore): Tool {
       properties: {
         id: { type: "string", description: "The artifact id named in the shortened result." },
         start: { type: "integer", minimum: 0, default: 0, description: "First byte to read." },
-        length: { type: "integer", minimum: 1, maximum: PAGE_BYTES, default: PAGE_BYTES, description: "How many bytes." },
+        length: {
+          type: "integer",
+          minimum: 1,
+          maximum: PAGE_BYTES,
+          default: PAGE_BYTES,
+          description: "How many bytes.",
+        },
       },
       required: ["id"],
     },

@@ -16,7 +16,9 @@ export interface PolicyRequest {
 }
 
 /** A policy's answer. It can turn an allowed call into ask or deny, never the reverse. */
-export type PolicyDecision = { readonly decision: "allow" } | { readonly decision: "ask" | "deny"; readonly reason: string };
+export type PolicyDecision =
+  | { readonly decision: "allow" }
+  | { readonly decision: "ask" | "deny"; readonly reason: string };
 
 /** A rule of the application that narrows what contracts allow. A policy that throws denies. */
 export interface PolicyPort {
@@ -62,7 +64,8 @@ function decideByContract(request: AuthorityRequest): AuthorityVerdict {
 
 function decideSession({ tool, principal }: AuthorityRequest): AuthorityVerdict {
   const { level } = tool.contract.authority;
-  if (principal.kind !== "anonymous" || principal.via === "local") return { authority: { level, decision: "granted" } };
+  if (principal.kind !== "anonymous" || principal.via === "local")
+    return { authority: { level, decision: "granted" } };
   return {
     authority: { level, decision: "denied" },
     refusal: {
@@ -75,9 +78,12 @@ function decideSession({ tool, principal }: AuthorityRequest): AuthorityVerdict 
 function decideGrant(request: AuthorityRequest): AuthorityVerdict {
   const { level } = request.tool.contract.authority;
   const scopes = scopesOf(request.tool);
-  const valid = request.grants.filter((grant) => grant.expiresAt === undefined || Date.parse(grant.expiresAt) > request.nowMs);
+  const valid = request.grants.filter(
+    (grant) => grant.expiresAt === undefined || Date.parse(grant.expiresAt) > request.nowMs,
+  );
   const missing = scopes.filter((scope) => !valid.some((grant) => grant.scopes.includes(scope)));
-  if (missing.length > 0) return approvalRequired(request, `no grant of this run covers ${missing.join(", ")}`);
+  if (missing.length > 0)
+    return approvalRequired(request, `no grant of this run covers ${missing.join(", ")}`);
   const used = valid.find((grant) => grant.scopes.includes(scopes[0] ?? ""));
   return { authority: { level, decision: "granted", ...(used === undefined ? {} : { grantRef: used.ref }) } };
 }
@@ -105,11 +111,18 @@ async function applyPolicy(
   if (answer.decision === "ask") return approvalRequired(request, answer.reason);
   return {
     authority: { level: verdict.authority.level, decision: "denied" },
-    refusal: { code: "not_permitted", message: `"${request.tool.name}" was refused by policy: ${answer.reason}` },
+    refusal: {
+      code: "not_permitted",
+      message: `"${request.tool.name}" was refused by policy: ${answer.reason}`,
+    },
   };
 }
 
-async function askPolicy(request: PolicyRequest, policy: PolicyPort, logger: Logger): Promise<PolicyDecision> {
+async function askPolicy(
+  request: PolicyRequest,
+  policy: PolicyPort,
+  logger: Logger,
+): Promise<PolicyDecision> {
   try {
     return await policy.decide(request);
   } catch (cause) {

@@ -21,7 +21,10 @@ export class CallControl {
     this.timeoutMs = timeoutMs;
     this.#caller = caller;
     this.#cancelTimer = clock.after(timeoutMs, () =>
-      this.#end("tool_timeout", new DOMException(`The call took longer than ${timeoutMs} ms.`, "TimeoutError")),
+      this.#end(
+        "tool_timeout",
+        new DOMException(`The call took longer than ${timeoutMs} ms.`, "TimeoutError"),
+      ),
     );
     if (caller?.aborted === true) this.#end("cancelled", caller.reason);
     else caller?.addEventListener("abort", this.#onCallerAbort, { once: true });

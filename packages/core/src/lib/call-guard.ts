@@ -42,7 +42,9 @@ export class CallGuard {
       return quota(`"${tool.name}" may be called ${allowed} times in one run and was. Go on without it.`);
     }
     if (this.#total >= this.#limits.maxToolCalls) {
-      return quota(`This run may make ${this.#limits.maxToolCalls} tool calls and has made them. Answer with what is known.`);
+      return quota(
+        `This run may make ${this.#limits.maxToolCalls} tool calls and has made them. Answer with what is known.`,
+      );
     }
     const repeated = this.#checkRepeat(tool, argsText);
     if (repeated !== undefined) return repeated;

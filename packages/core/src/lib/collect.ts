@@ -1,6 +1,13 @@
 /** The one assembler of replies: a stream of model events becomes a `ModelReply`. */
 
-import { type FinishReason, type ModelEvent, type ModelReply, NO_USAGE, type ToolCall, type Usage } from "./adapter.ts";
+import {
+  type FinishReason,
+  type ModelEvent,
+  type ModelReply,
+  NO_USAGE,
+  type ToolCall,
+  type Usage,
+} from "./adapter.ts";
 import { ProtocolError } from "./errors.ts";
 import type { Part } from "./message.ts";
 
@@ -22,7 +29,9 @@ export async function collect(
   return assembly.finish();
 }
 
-type Slot = { readonly kind: "text" | "reasoning"; text: string } | { readonly kind: "part"; readonly part: Part };
+type Slot =
+  | { readonly kind: "text" | "reasoning"; text: string }
+  | { readonly kind: "part"; readonly part: Part };
 
 class ReplyAssembly {
   #slots: Slot[] = [];
@@ -101,7 +110,13 @@ class ReplyAssembly {
       throw new ProtocolError(`The stream finished tool call ${event.index} twice.`);
     }
     const { callId, name, args, argsText, argsError } = event;
-    this.#calls.set(event.index, { callId, name, args, argsText, ...(argsError === undefined ? {} : { argsError }) });
+    this.#calls.set(event.index, {
+      callId,
+      name,
+      args,
+      argsText,
+      ...(argsError === undefined ? {} : { argsError }),
+    });
     this.#slots.push({ kind: "part", part: { type: "tool_call", callId, name, args } });
   }
 

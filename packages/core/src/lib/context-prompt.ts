@@ -81,7 +81,9 @@ async function ask({ provider, id }: ProviderConnection, options: ContextPromptO
     return text === "" ? { text, omitted: "empty" } : { text };
   } catch (cause) {
     const omitted = both.aborted ? "timeout" : "error";
-    logger.warn(`Context of provider "${id}" was left out (${omitted}).`, { cause: cause instanceof Error ? cause.name : "unknown" });
+    logger.warn(`Context of provider "${id}" was left out (${omitted}).`, {
+      cause: cause instanceof Error ? cause.name : "unknown",
+    });
     return { text: "", omitted };
   }
 }
@@ -109,7 +111,8 @@ function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function renderBlock(block: ContextBlock | string, id: string, maxChars: number): string {
   // A provider's plain string is outside text: data, not instructions.
-  const given = typeof block === "string" ? [{ title: id, text: block, trust: "remote" as const }] : block.sections;
+  const given =
+    typeof block === "string" ? [{ title: id, text: block, trust: "remote" as const }] : block.sections;
   const sections = given.filter(({ text }) => text.trim() !== "");
   const kept: string[] = [];
   let left = maxChars;
@@ -167,7 +170,11 @@ async function healthOf({ provider, id }: ProviderConnection, deadlineMs: number
     const health = await untilAborted(provider.healthCheck(signal), signal);
     return { id, name, checked: true, latencyMs: Math.round(performance.now() - began), ...health };
   } catch (cause) {
-    const error = signal.aborted ? `no answer within ${deadlineMs} ms` : cause instanceof Error ? cause.message : "the check failed";
+    const error = signal.aborted
+      ? `no answer within ${deadlineMs} ms`
+      : cause instanceof Error
+        ? cause.message
+        : "the check failed";
     return { id, name, ok: false, checked: true, error };
   }
 }

@@ -59,7 +59,11 @@ export interface ContextProvider {
 
 /** Text for a prompt. `remote` text is fenced as data. */
 export interface ContextBlock {
-  readonly sections: readonly { readonly title: string; readonly text: string; readonly trust?: "owner" | "remote" }[];
+  readonly sections: readonly {
+    readonly title: string;
+    readonly text: string;
+    readonly trust?: "owner" | "remote";
+  }[];
 }
 
 /** What a block is built for. */
@@ -129,7 +133,10 @@ export async function connectProvider(
 
 function claimId(registry: ToolRegistry, id: string): void {
   if (!PROVIDER_ID.test(id)) {
-    throw new ConfigError(`Provider id "${id}" must be a-z, 0-9 and _, beginning with a letter, at most 31 characters.`, { code: "bad_id" });
+    throw new ConfigError(
+      `Provider id "${id}" must be a-z, 0-9 and _, beginning with a letter, at most 31 characters.`,
+      { code: "bad_id" },
+    );
   }
   const ids = CONNECTED.get(registry) ?? new Set();
   CONNECTED.set(registry, ids);
@@ -144,7 +151,11 @@ function claimId(registry: ToolRegistry, id: string): void {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-async function connectInTime(provider: ContextProvider, id: string, options: ConnectProviderOptions): Promise<ConnectedProvider> {
+async function connectInTime(
+  provider: ContextProvider,
+  id: string,
+  options: ConnectProviderOptions,
+): Promise<ConnectedProvider> {
   const { config, connectTimeoutMs = CONNECT_TIMEOUT_MS, signal, logger, fetch, ports, owner } = options;
   const deadline = AbortSignal.timeout(connectTimeoutMs);
   const both = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
@@ -160,10 +171,13 @@ async function connectInTime(provider: ContextProvider, id: string, options: Con
     void connecting.then((late) => late.disconnect?.()).catch(() => {});
     if (signal?.aborted === true) throw signal.reason;
     if (OpenFunctionsError.is(cause) && !deadline.aborted) throw cause;
-    throw new ContextProviderError(`Provider "${id}" could not connect${deadline.aborted ? ` within ${connectTimeoutMs} ms` : ""}.`, {
-      code: deadline.aborted ? "connect_timeout" : "connect_failed",
-      cause,
-    });
+    throw new ContextProviderError(
+      `Provider "${id}" could not connect${deadline.aborted ? ` within ${connectTimeoutMs} ms` : ""}.`,
+      {
+        code: deadline.aborted ? "connect_timeout" : "connect_failed",
+        cause,
+      },
+    );
   }
 }
 
@@ -187,7 +201,9 @@ async function registerTools(
     const free = next.filter((tool) => !registry.has(tool.name) || options.onConflict === "error");
     const taken = next.filter((tool) => !free.includes(tool));
     registered.push(...registry.registerAll(free).map(({ name }) => name));
-    skipped.push(...taken.map(({ name }) => ({ name, reason: "the registry already has a tool of this name" })));
+    skipped.push(
+      ...taken.map(({ name }) => ({ name, reason: "the registry already has a tool of this name" })),
+    );
   };
   try {
     replaceAll();
@@ -213,7 +229,11 @@ async function registerTools(
   };
 }
 
-function selectTools(connected: ConnectedProvider, id: string, { include, exclude = [] }: ConnectProviderOptions): readonly Tool[] {
+function selectTools(
+  connected: ConnectedProvider,
+  id: string,
+  { include, exclude = [] }: ConnectProviderOptions,
+): readonly Tool[] {
   return connected
     .createTools()
     .filter(({ name }) => (include === undefined || include.includes(name)) && !exclude.includes(name))

@@ -117,7 +117,9 @@ export function normalizeContract(
 ): NormalContract {
   const given = contract ?? "write";
   if (typeof given === "string" && !Object.hasOwn(SHORTHANDS, given)) {
-    throw new ContractError(`Contract "${given}" is not known. Use "read", "write" or a contract object.`, { path: "" });
+    throw new ContractError(`Contract "${given}" is not known. Use "read", "write" or a contract object.`, {
+      path: "",
+    });
   }
   const source = typeof given === "string" ? SHORTHANDS[given] : given;
   checkShape(source);
@@ -178,7 +180,8 @@ function checkShape(contract: unknown): void {
 function checkPart(part: string, value: unknown, fields: Record<string, readonly string[] | null>): void {
   const required = part === "authority" || part === "effects" || part === "idempotency";
   if (value === undefined && !required) return;
-  if (!isPlainObject(value)) throw new ContractError(`Contract needs "${part}" as an object.`, { path: part });
+  if (!isPlainObject(value))
+    throw new ContractError(`Contract needs "${part}" as an object.`, { path: part });
   for (const key of Object.keys(value)) {
     if (!Object.hasOwn(fields, key)) throw unknownField(`${part}.${key}`, Object.keys(fields));
   }
@@ -190,9 +193,12 @@ function checkPart(part: string, value: unknown, fields: Record<string, readonly
     const item = value[key];
     if (item === undefined || allowed === null) continue;
     if (typeof item !== "string" || !allowed.includes(item)) {
-      throw new ContractError(`"${part}.${key}" is ${JSON.stringify(item)}; use one of ${allowed.join(", ")}.`, {
-        path: `${part}.${key}`,
-      });
+      throw new ContractError(
+        `"${part}.${key}" is ${JSON.stringify(item)}; use one of ${allowed.join(", ")}.`,
+        {
+          path: `${part}.${key}`,
+        },
+      );
     }
   }
 }
@@ -204,9 +210,12 @@ function unknownField(path: string, known: readonly string[]): ContractError {
 function checkEffects(contract: NormalContract): void {
   const { authority, effects, idempotency } = contract;
   if (isReadOnly(contract) && effects.undo !== "not_needed") {
-    throw new ContractError(`A tool of kind "${effects.kind}" has nothing to undo; set undo to "not_needed".`, {
-      path: "effects.undo",
-    });
+    throw new ContractError(
+      `A tool of kind "${effects.kind}" has nothing to undo; set undo to "not_needed".`,
+      {
+        path: "effects.undo",
+      },
+    );
   }
   if (isReadOnly(contract) && idempotency.mode === "none") {
     throw new ContractError(`A tool of kind "${effects.kind}" can be repeated; set the mode to "natural".`, {
@@ -215,13 +224,18 @@ function checkEffects(contract: NormalContract): void {
   }
   const guarded = authority.level === "grant" || authority.level === "human";
   if (effects.kind === "destructive" && !guarded && (authority.waiver ?? "").trim() === "") {
-    throw new ContractError('A destructive tool needs level "grant" or "human", or a "waiver" that says why not.', {
-      path: "authority.level",
-    });
+    throw new ContractError(
+      'A destructive tool needs level "grant" or "human", or a "waiver" that says why not.',
+      {
+        path: "authority.level",
+      },
+    );
   }
   for (const scope of authority.scopes) {
     if (!/^[a-z0-9_.:-]+$/.test(scope)) {
-      throw new ContractError(`Scope "${scope}" may hold only a-z, 0-9 and _ . : -`, { path: "authority.scopes" });
+      throw new ContractError(`Scope "${scope}" may hold only a-z, 0-9 and _ . : -`, {
+        path: "authority.scopes",
+      });
     }
   }
 }
@@ -229,10 +243,14 @@ function checkEffects(contract: NormalContract): void {
 function checkParams(contract: NormalContract, schema: JsonSchemaObject): void {
   const { keyParam, mode } = contract.idempotency;
   if (keyParam !== undefined && mode !== "keyed") {
-    throw new ContractError('"keyParam" belongs to idempotency mode "keyed".', { path: "idempotency.keyParam" });
+    throw new ContractError('"keyParam" belongs to idempotency mode "keyed".', {
+      path: "idempotency.keyParam",
+    });
   }
   if (keyParam !== undefined && propertyType(schema, keyParam) !== "string") {
-    throw new ContractError(`"${keyParam}" must be a declared property of type string.`, { path: "idempotency.keyParam" });
+    throw new ContractError(`"${keyParam}" must be a declared property of type string.`, {
+      path: "idempotency.keyParam",
+    });
   }
   for (const key of ["conflictParam", "revisionParam"] as const) {
     const name = contract.concurrency[key];

@@ -215,9 +215,12 @@ export const typedValues: Rewrite = (schema) => {
   return { type: types.length === 1 ? types[0] : types, ...schema };
 };
 
+// Keywords that say what a value is, or become ones that do.
+const TELLING = ["type", "anyOf", "oneOf", "allOf", "const", "enum", "$ref"];
+
 /** What has no type is sent as text. */
 export const typedAnything: Rewrite = (schema, context) => {
-  if (schema["type"] !== undefined || schema["anyOf"] !== undefined) return schema;
+  if (TELLING.some((keyword) => schema[keyword] !== undefined)) return schema;
   if (isPlainObject(schema["properties"])) return { type: "object", ...schema };
   context.note("type", "described", "(any JSON value)");
   return { type: "string", ...schema };

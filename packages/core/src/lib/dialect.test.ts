@@ -197,6 +197,13 @@ describe("gemini-openapi", () => {
     expect(compiled.restore({ n: "2", m: "1", u: "3", s: "1" })).toEqual({ n: 2, m: 1, u: 3, s: "1" });
     expect(compiled.restore({ n: "9", m: "a", u: "true" })).toEqual({ n: "9", m: "a", u: true });
   });
+  it("a text that fits as it is stays a text", () => {
+    const schema = object({ both: { enum: ["1", 1] }, open: { anyOf: [{ enum: [1] }, { type: "string" }] } });
+    expect(compileSchema(schema, "gemini-openapi").restore({ both: "1", open: "1" })).toEqual({
+      both: "1",
+      open: "1",
+    });
+  });
   it("several types become alternatives, each with its own keywords, and anyOf stands alone", () => {
     expect(
       property(
@@ -226,6 +233,34 @@ describe("gemini-openapi", () => {
       ),
     ).toBe(true);
     expect(violations(compiled, "gemini-openapi")).toEqual([]);
+  });
+  it("a chain of itself is sent five times over", () => {
+    const chain = object({ name: { type: "string" }, next: { $ref: "#/$defs/chain" } });
+    const compiled = compileSchema(
+      object({ chain: { $ref: "#/$defs/chain" } }, { $defs: { chain } }),
+      "gemini-openapi",
+    );
+    expect(JSON.stringify(compiled.schema).match(/"name"/g)).toHaveLength(5);
+  });
+  it("what a collapsing union uncovers is rewritten too", () => {
+    expect(
+      property({ anyOf: [{ anyOf: [{ const: 1 }, { type: "null" }] }, { type: "null" }] }, "gemini-openapi"),
+    ).toEqual({
+      type: "string",
+      enum: ["1"],
+      nullable: true,
+    });
+  });
+  it("of two bounds the tighter one stays", () => {
+    const bounded = { type: "integer", exclusiveMinimum: 0, exclusiveMaximum: 9 } as const;
+    expect(property({ ...bounded, minimum: 5, maximum: 6 }, "gemini-openapi")).toMatchObject({
+      minimum: 5,
+      maximum: 6,
+    });
+    expect(property({ ...bounded, minimum: -5, maximum: 60 }, "gemini-openapi")).toMatchObject({
+      minimum: 1,
+      maximum: 8,
+    });
   });
   it("references that multiply cannot make the schema explode", () => {
     const $defs = Object.fromEntries(

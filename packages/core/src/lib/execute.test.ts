@@ -9,7 +9,11 @@ import { type ToolContext, type ToolDefinition, defineTool } from "./tool.ts";
 
 type Handler = (params: Record<string, unknown>, context: ToolContext) => unknown;
 
-function registryWith(handler: Handler, changes: Partial<ToolDefinition> = {}, options: RegistryOptions = {}): ToolRegistry {
+function registryWith(
+  handler: Handler,
+  changes: Partial<ToolDefinition> = {},
+  options: RegistryOptions = {},
+): ToolRegistry {
   const registry = new ToolRegistry(options);
   registry.register({
     name: "act",
@@ -21,7 +25,12 @@ function registryWith(handler: Handler, changes: Partial<ToolDefinition> = {}, o
   return registry;
 }
 
-const WRITE: CapabilityContract = { version: "1", authority: { level: "none" }, effects: { kind: "write" }, idempotency: { mode: "none" } };
+const WRITE: CapabilityContract = {
+  version: "1",
+  authority: { level: "none" },
+  effects: { kind: "write" },
+  idempotency: { mode: "none" },
+};
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -38,8 +47,17 @@ describe("execute", () => {
     const kaboom: Handler = () => {
       throw new Error("kaboom");
     };
-    expect(await registryWith(kaboom).execute("act", {})).toMatchObject({ code: "tool_failed", error: "kaboom", outcome: "unknown", retryable: false });
-    expect(await registryWith(kaboom, { contract: "read" }).execute("act", {})).toMatchObject({ code: "tool_failed", error: "kaboom", outcome: "failed" });
+    expect(await registryWith(kaboom).execute("act", {})).toMatchObject({
+      code: "tool_failed",
+      error: "kaboom",
+      outcome: "unknown",
+      retryable: false,
+    });
+    expect(await registryWith(kaboom, { contract: "read" }).execute("act", {})).toMatchObject({
+      code: "tool_failed",
+      error: "kaboom",
+      outcome: "failed",
+    });
   });
 
   it("a thrown string is its own message, and a rejection is like a throw", async () => {
@@ -47,13 +65,31 @@ describe("execute", () => {
       // oxlint-disable-next-line no-throw-literal -- hostile on purpose
       throw "just text";
     };
-    expect(await registryWith(text).execute("act", {})).toMatchObject({ code: "tool_failed", error: "just text" });
-    expect(await registryWith(async () => Promise.reject(undefined)).execute("act", {})).toMatchObject({ code: "tool_failed", outcome: "unknown" });
+    expect(await registryWith(text).execute("act", {})).toMatchObject({
+      code: "tool_failed",
+      error: "just text",
+    });
+    expect(await registryWith(async () => Promise.reject(undefined)).execute("act", {})).toMatchObject({
+      code: "tool_failed",
+      outcome: "unknown",
+    });
   });
 
   it("core R4: what is no tool result is invalid_result", async () => {
-    for (const value of [undefined, 5, { success: "yes" }, null, [], { success: false }, { success: false, error: 1 }, { success: true, data: Number.NaN }]) {
-      expect(await registryWith(() => value).execute("act", {})).toMatchObject({ code: "invalid_result", outcome: "unknown" });
+    for (const value of [
+      undefined,
+      5,
+      { success: "yes" },
+      null,
+      [],
+      { success: false },
+      { success: false, error: 1 },
+      { success: true, data: Number.NaN },
+    ]) {
+      expect(await registryWith(() => value).execute("act", {})).toMatchObject({
+        code: "invalid_result",
+        outcome: "unknown",
+      });
     }
   });
 
@@ -61,8 +97,17 @@ describe("execute", () => {
     const registry = new ToolRegistry();
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
-    for (const [name, data] of [["good", 1], ["big", 10n], ["round", cycle]] as const) {
-      registry.register({ name, description: "gives data", inputSchema: { type: "object", properties: {} }, handler: () => ({ success: true, data }) });
+    for (const [name, data] of [
+      ["good", 1],
+      ["big", 10n],
+      ["round", cycle],
+    ] as const) {
+      registry.register({
+        name,
+        description: "gives data",
+        inputSchema: { type: "object", properties: {} },
+        handler: () => ({ success: true, data }),
+      });
     }
     const results = await Promise.all(["good", "big", "round"].map((name) => registry.execute(name, {})));
     expect(results.map(({ outcome }) => outcome)).toEqual(["succeeded", "unknown", "unknown"]);
@@ -73,14 +118,23 @@ describe("execute", () => {
   it("core R7: an abort before the start, in a write and in a read", async () => {
     const never: Handler = () => new Promise(() => {});
     const aborted = AbortSignal.abort(new Error("stop"));
-    expect(await registryWith(never).execute("act", {}, { signal: aborted })).toMatchObject({ code: "cancelled", outcome: "not_started" });
-    for (const [contract, outcome] of [[WRITE, "unknown"], ["read", "failed"]] as const) {
+    expect(await registryWith(never).execute("act", {}, { signal: aborted })).toMatchObject({
+      code: "cancelled",
+      outcome: "not_started",
+    });
+    for (const [contract, outcome] of [
+      [WRITE, "unknown"],
+      ["read", "failed"],
+    ] as const) {
       const controller = new AbortController();
       const seen: unknown[] = [];
-      const registry = registryWith((_params, { signal }) => {
-        signal.addEventListener("abort", () => seen.push(signal.reason));
-        return new Promise(() => {});
-      }, { contract });
+      const registry = registryWith(
+        (_params, { signal }) => {
+          signal.addEventListener("abort", () => seen.push(signal.reason));
+          return new Promise(() => {});
+        },
+        { contract },
+      );
       const call = registry.execute("act", {}, { signal: controller.signal });
       await Promise.resolve();
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -129,7 +183,15 @@ describe("execute", () => {
         });
         return new Promise(() => {});
       },
-      { contract: { version: "1", authority: { level: "none" }, effects: { kind: "read" }, idempotency: { mode: "natural" }, limits: { timeoutMs: 50 } } },
+      {
+        contract: {
+          version: "1",
+          authority: { level: "none" },
+          effects: { kind: "read" },
+          idempotency: { mode: "natural" },
+          limits: { timeoutMs: 50 },
+        },
+      },
       { ports: { clock } },
     );
     const call = registry.execute("act", {});
@@ -140,23 +202,39 @@ describe("execute", () => {
   });
 
   it("err() is a known failure with its own code; codes of ours are not believed", async () => {
-    expect(await registryWith(() => err("bad")).execute("act", {})).toMatchObject({ error: "bad", code: "tool_failed", outcome: "failed" });
-    expect(await registryWith(() => err("bad", { code: "no_such_task" })).execute("act", {})).toMatchObject({ code: "no_such_task" });
-    expect(await registryWith(() => err("bad", { code: "approval_required" })).execute("act", {})).toMatchObject({ code: "tool_failed" });
-    expect(await registryWith(() => err("bad", { outcome: "unknown" })).execute("act", {})).toMatchObject({ outcome: "unknown" });
+    expect(await registryWith(() => err("bad")).execute("act", {})).toMatchObject({
+      error: "bad",
+      code: "tool_failed",
+      outcome: "failed",
+    });
+    expect(await registryWith(() => err("bad", { code: "no_such_task" })).execute("act", {})).toMatchObject({
+      code: "no_such_task",
+    });
+    expect(
+      await registryWith(() => err("bad", { code: "approval_required" })).execute("act", {}),
+    ).toMatchObject({ code: "tool_failed" });
+    expect(await registryWith(() => err("bad", { outcome: "unknown" })).execute("act", {})).toMatchObject({
+      outcome: "unknown",
+    });
   });
 
   it("toJSON runs once, and caller and model see the same value", async () => {
     let count = 0;
     const data = { toJSON: () => ({ count: (count += 1) }) };
-    expect(await registryWith(() => ({ success: true, data })).execute("act", {})).toMatchObject({ data: { count: 1 } });
+    expect(await registryWith(() => ({ success: true, data })).execute("act", {})).toMatchObject({
+      data: { count: 1 },
+    });
     expect(await registryWith(() => ({ success: true })).execute("act", {})).toMatchObject({ data: null });
   });
 
   it("checks data against the output schema", async () => {
     const outputSchema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } as const;
-    expect(await registryWith(() => ok({ n: 1 }), { outputSchema }).execute("act", {})).toMatchObject({ success: true });
-    expect(await registryWith(() => ok({ n: "x" }), { outputSchema }).execute("act", {})).toMatchObject({ code: "invalid_result" });
+    expect(await registryWith(() => ok({ n: 1 }), { outputSchema }).execute("act", {})).toMatchObject({
+      success: true,
+    });
+    expect(await registryWith(() => ok({ n: "x" }), { outputSchema }).execute("act", {})).toMatchObject({
+      code: "invalid_result",
+    });
   });
 
   it("leaves the caller's arguments alone and gives the handler its own copy", async () => {
@@ -177,30 +255,68 @@ describe("authority", () => {
 
   it("session lets code and proven callers in, and refuses an anonymous one from the network", async () => {
     expect((await run({ level: "session" })).success).toBe(true);
-    expect((await run({ level: "session" }, { principal: { kind: "remote", id: "r", via: "network" } })).success).toBe(true);
-    expect((await run({ level: "session" }, { principal: { kind: "anonymous", id: "?", via: "local" } })).success).toBe(true);
-    expect(await run({ level: "session" }, { principal: { kind: "anonymous", id: "?", via: "network" } })).toMatchObject({ code: "not_permitted", outcome: "not_started" });
+    expect(
+      (await run({ level: "session" }, { principal: { kind: "remote", id: "r", via: "network" } })).success,
+    ).toBe(true);
+    expect(
+      (await run({ level: "session" }, { principal: { kind: "anonymous", id: "?", via: "local" } })).success,
+    ).toBe(true);
+    expect(
+      await run({ level: "session" }, { principal: { kind: "anonymous", id: "?", via: "network" } }),
+    ).toMatchObject({ code: "not_permitted", outcome: "not_started" });
   });
 
   it("grant needs every scope of an unexpired grant, human is never decided by a grant", async () => {
-    const grant = (scopes: string[], expiresAt?: string) => ({ grants: [{ ref: "g", scopes, grantedBy: { kind: "human", id: "me", via: "local" } as const, ...(expiresAt === undefined ? {} : { expiresAt }) }] });
-    expect(await run({ level: "grant", scopes: ["a", "b"] }, grant(["a"]))).toMatchObject({ code: "approval_required" });
+    const grant = (scopes: string[], expiresAt?: string) => ({
+      grants: [
+        {
+          ref: "g",
+          scopes,
+          grantedBy: { kind: "human", id: "me", via: "local" } as const,
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+        },
+      ],
+    });
+    expect(await run({ level: "grant", scopes: ["a", "b"] }, grant(["a"]))).toMatchObject({
+      code: "approval_required",
+    });
     expect((await run({ level: "grant", scopes: ["a", "b"] }, grant(["a", "b"]))).success).toBe(true);
-    expect(await run({ level: "grant", scopes: ["a"] }, grant(["a"], "2001-01-01T00:00:00Z"))).toMatchObject({ code: "approval_required" });
+    expect(await run({ level: "grant", scopes: ["a"] }, grant(["a"], "2001-01-01T00:00:00Z"))).toMatchObject({
+      code: "approval_required",
+    });
     expect(await run({ level: "grant" }, {})).toMatchObject({ code: "approval_required" });
-    expect(await run({ level: "human" }, grant(["a"]))).toMatchObject({ code: "approval_required", outcome: "not_started" });
+    expect(await run({ level: "human" }, grant(["a"]))).toMatchObject({
+      code: "approval_required",
+      outcome: "not_started",
+    });
   });
 
   it("a policy can narrow but never widen, and one that throws denies", async () => {
-    const decided = async (decide: () => never | { decision: "allow" } | { decision: "ask" | "deny"; reason: string }, authority: CapabilityContract["authority"]) =>
-      registryWith(() => ok("ran"), { contract: level(authority) }, { policy: { decide }, logger: recordingLogger() }).execute("act", {});
-    expect(await decided(() => ({ decision: "deny", reason: "not today" }), { level: "none" })).toMatchObject({ code: "not_permitted" });
-    expect(await decided(() => ({ decision: "ask", reason: "is it you?" }), { level: "none" })).toMatchObject({ code: "approval_required" });
-    expect(await decided(() => ({ decision: "allow" }), { level: "human" })).toMatchObject({ code: "approval_required" });
+    const decided = async (
+      decide: () => never | { decision: "allow" } | { decision: "ask" | "deny"; reason: string },
+      authority: CapabilityContract["authority"],
+    ) =>
+      registryWith(
+        () => ok("ran"),
+        { contract: level(authority) },
+        { policy: { decide }, logger: recordingLogger() },
+      ).execute("act", {});
+    expect(await decided(() => ({ decision: "deny", reason: "not today" }), { level: "none" })).toMatchObject(
+      { code: "not_permitted" },
+    );
+    expect(await decided(() => ({ decision: "ask", reason: "is it you?" }), { level: "none" })).toMatchObject(
+      { code: "approval_required" },
+    );
+    expect(await decided(() => ({ decision: "allow" }), { level: "human" })).toMatchObject({
+      code: "approval_required",
+    });
     expect(
-      await decided(() => {
-        throw new Error("broken policy");
-      }, { level: "none" }),
+      await decided(
+        () => {
+          throw new Error("broken policy");
+        },
+        { level: "none" },
+      ),
     ).toMatchObject({ code: "not_permitted" });
   });
 });
@@ -235,7 +351,10 @@ describe("the concurrency gate", () => {
   });
 
   it("a tool that is not parallel-safe never overlaps itself; equal conflict values wait, others do not", async () => {
-    const spans = async (changes: Partial<ToolDefinition>, args: readonly Record<string, unknown>[]): Promise<number> => {
+    const spans = async (
+      changes: Partial<ToolDefinition>,
+      args: readonly Record<string, unknown>[],
+    ): Promise<number> => {
       let running = 0;
       let most = 0;
       const registry = registryWith(async () => {
@@ -258,7 +377,13 @@ describe("the concurrency gate", () => {
 
   it("a call that is aborted while it waits has not started and frees its place", async () => {
     let release = (): void => {};
-    const registry = registryWith(() => new Promise((resolve) => { release = () => resolve(ok(null)); }), { contract: WRITE });
+    const registry = registryWith(
+      () =>
+        new Promise((resolve) => {
+          release = () => resolve(ok(null));
+        }),
+      { contract: WRITE },
+    );
     const first = registry.execute("act", {});
     const stop = new AbortController();
     const second = registry.execute("act", {}, { signal: stop.signal });
@@ -279,11 +404,15 @@ describe("what a handler is given", () => {
     const logger = recordingLogger();
     const updates: unknown[] = [];
     const heard: unknown[] = [];
-    const registry = registryWith((_params, context) => {
-      context.progress({ done: 1 });
-      context.progress(10n as never);
-      return ok(null);
-    }, {}, { logger });
+    const registry = registryWith(
+      (_params, context) => {
+        context.progress({ done: 1 });
+        context.progress(10n as never);
+        return ok(null);
+      },
+      {},
+      { logger },
+    );
     registry.on("call:progress", ({ update }) => heard.push(update));
     await registry.execute("act", {}, { onProgress: (update) => updates.push(update) });
     expect(updates).toEqual([{ done: 1 }]);
@@ -292,13 +421,19 @@ describe("what a handler is given", () => {
   });
 
   it("a keyed tool gets the key of its parameter, the caller's, or one derived from the call", async () => {
-    const inputSchema = { type: "object", properties: { ref: { type: "string" }, n: { type: "number" } } } as const;
+    const inputSchema = {
+      type: "object",
+      properties: { ref: { type: "string" }, n: { type: "number" } },
+    } as const;
     const contract: CapabilityContract = { ...WRITE, idempotency: { mode: "keyed", keyParam: "ref" } };
     const keys: unknown[] = [];
-    const registry = registryWith((_params, { idempotencyKey }) => {
-      keys.push(idempotencyKey);
-      return ok(null);
-    }, { inputSchema, contract });
+    const registry = registryWith(
+      (_params, { idempotencyKey }) => {
+        keys.push(idempotencyKey);
+        return ok(null);
+      },
+      { inputSchema, contract },
+    );
     await registry.execute("act", { ref: "r1" });
     await registry.execute("act", {}, { idempotencyKey: "caller" });
     await registry.execute("act", { n: 1 }, { callId: "c1" });
@@ -312,7 +447,23 @@ describe("what a handler is given", () => {
 describe("defineTool through register", () => {
   it("checks a plain definition", () => {
     const registry = new ToolRegistry();
-    expect(() => registry.register({ name: "Bad", description: "bad name", inputSchema: { type: "object", properties: {} }, handler: () => ok(1) })).toThrow(/snake_case/);
-    expect(registry.register(defineTool({ name: "good", description: "good name", inputSchema: { type: "object", properties: {} }, handler: () => ok(1) }))).toEqual({ name: "good", action: "registered" });
+    expect(() =>
+      registry.register({
+        name: "Bad",
+        description: "bad name",
+        inputSchema: { type: "object", properties: {} },
+        handler: () => ok(1),
+      }),
+    ).toThrow(/snake_case/);
+    expect(
+      registry.register(
+        defineTool({
+          name: "good",
+          description: "good name",
+          inputSchema: { type: "object", properties: {} },
+          handler: () => ok(1),
+        }),
+      ),
+    ).toEqual({ name: "good", action: "registered" });
   });
 });

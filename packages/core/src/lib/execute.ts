@@ -38,7 +38,9 @@ export async function executeCall(
   const call = new Call(runtime, order);
   const tool = tools.get(order.name);
   if (tool === undefined) return call.refuseUnresolved(unknownToolMessage(order.name, [...tools.keys()]));
-  const prepared = await prepareArguments(inputOf(tool), order.args, { origin: order.context.origin ?? "program" });
+  const prepared = await prepareArguments(inputOf(tool), order.args, {
+    origin: order.context.origin ?? "program",
+  });
   call.noteRequest(tool, prepared);
   if (!prepared.ok) return call.refuse("invalid_input", order.context.argsProblem ?? prepared.message);
   const verdict = await call.decide(tool, prepared.args);
@@ -174,18 +176,33 @@ class Call {
     // The intent of a write is durable before its handler starts.
     if (journal !== undefined && !isReadOnly(tool.contract)) await journal.flush();
     if (journal?.failure !== undefined) {
-      return this.#fail(failure("The run's store failed; the call did not run."), { outcome: "not_started", code: "store_failed" });
+      return this.#fail(failure("The run's store failed; the call did not run."), {
+        outcome: "not_started",
+        code: "store_failed",
+      });
     }
     this.#runtime.notify("call:started", { callId: this.#callId, name: tool.name, ...this.#runId() });
-    const end = await runHandler(tool, { params: prepared.params, context: this.#toolContext(tool, prepared, control) }, control);
+    const end = await runHandler(
+      tool,
+      { params: prepared.params, context: this.#toolContext(tool, prepared, control) },
+      control,
+    );
     return this.#settle(tool, end, control);
   }
 
   #toolContext(tool: Tool, prepared: Accepted, control: CallControl): ReturnType<typeof createToolContext> {
     const key = this.#idempotencyKey(tool, prepared.args);
     return createToolContext(
-      { callId: this.#callId, call: this.#context, control, ...(key === undefined ? {} : { idempotencyKey: key }) },
-      { ports: this.#context.ports ?? this.#context.run?.ports ?? this.#runtime.ports, logger: this.#runtime.logger },
+      {
+        callId: this.#callId,
+        call: this.#context,
+        control,
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+      },
+      {
+        ports: this.#context.ports ?? this.#context.run?.ports ?? this.#runtime.ports,
+        logger: this.#runtime.logger,
+      },
       (update) => {
         if (control.done) return;
         this.#runtime.notify("call:progress", { callId: this.#callId, name: tool.name, update });
@@ -215,30 +232,50 @@ class Call {
     const normal = normalizeResult(end.value);
     const problem = normal.ok ? await outputProblem(tool, normal.result) : normal.problem;
     if (!normal.ok || problem !== undefined) {
-      return this.#fail(failure(`"${tool.name}" ${problem ?? "gave no result"}.`), { outcome: lost, code: "invalid_result" });
+      return this.#fail(failure(`"${tool.name}" ${problem ?? "gave no result"}.`), {
+        outcome: lost,
+        code: "invalid_result",
+      });
     }
     if (normal.result.success) return this.#succeed(normal.result);
     const { outcome = "failed", code = "tool_failed" } = normal.result;
-    const retryable = normal.result.retryable === true && (outcome === "not_started" || isRepeatable(tool.contract));
+    const retryable =
+      normal.result.retryable === true && (outcome === "not_started" || isRepeatable(tool.contract));
     return this.#fail({ ...normal.result, retryable }, { outcome, code });
   }
 
   #stopped(tool: Tool, control: CallControl, outcome: FailureOutcome): CallResult {
     const timedOut = control.stop === "tool_timeout";
-    const error = timedOut ? `"${tool.name}" did not finish within ${control.timeoutMs} ms.` : `"${tool.name}" was cancelled.`;
+    const error = timedOut
+      ? `"${tool.name}" did not finish within ${control.timeoutMs} ms.`
+      : `"${tool.name}" was cancelled.`;
     const retryable = timedOut && (outcome === "not_started" || isRepeatable(tool.contract));
-    return this.#fail({ ...failure(error), retryable }, { outcome, code: timedOut ? "tool_timeout" : "cancelled" });
+    return this.#fail(
+      { ...failure(error), retryable },
+      { outcome, code: timedOut ? "tool_timeout" : "cancelled" },
+    );
   }
 
   #threw(tool: Tool, error: unknown, outcome: FailureOutcome): CallResult {
-    const message = typeof error === "string" ? error : error instanceof Error ? error.message : `"${tool.name}" threw.`;
+    const message =
+      typeof error === "string" ? error : error instanceof Error ? error.message : `"${tool.name}" threw.`;
     const retryable = isRepeatable(tool.contract);
-    return this.#fail({ ...failure(message), retryable }, { outcome, code: "tool_failed", cause: causeText(error) });
+    return this.#fail(
+      { ...failure(message), retryable },
+      { outcome, code: "tool_failed", cause: causeText(error) },
+    );
   }
 
   /** Ends a call that never started. */
   refuse(code: string, error: string): CallResult {
-    const result = { success: false as const, error, callId: this.#callId, outcome: "not_started" as const, code, retryable: false };
+    const result = {
+      success: false as const,
+      error,
+      callId: this.#callId,
+      outcome: "not_started" as const,
+      code,
+      retryable: false,
+    };
     this.#scope.journal?.emit("tool.refused", {
       callId: this.#callId,
       code,
@@ -254,9 +291,15 @@ class Call {
   }
 
   /** `cause` is for the record alone. */
-  #fail(failure: FailureResult, how: { readonly outcome: FailureOutcome; readonly code: string; readonly cause?: string | undefined }): CallResult {
+  #fail(
+    failure: FailureResult,
+    how: { readonly outcome: FailureOutcome; readonly code: string; readonly cause?: string | undefined },
+  ): CallResult {
     const { outcome, code, cause } = how;
-    return this.#finish({ ...failure, callId: this.#callId, outcome, retryable: failure.retryable === true, code }, cause);
+    return this.#finish(
+      { ...failure, callId: this.#callId, outcome, retryable: failure.retryable === true, code },
+      cause,
+    );
   }
 
   #finish(result: CallResult, cause?: string): CallResult {
@@ -274,11 +317,26 @@ class Call {
     return result;
   }
 
-  #emitRequest(args: Json, rest: { readonly toolDigest?: Tool["digest"]; readonly argsOrigin: "model" | "repaired" | "program"; readonly defaulted?: readonly string[]; readonly droppedArgs?: readonly string[] }): void {
+  #emitRequest(
+    args: Json,
+    rest: {
+      readonly toolDigest?: Tool["digest"];
+      readonly argsOrigin: "model" | "repaired" | "program";
+      readonly defaulted?: readonly string[];
+      readonly droppedArgs?: readonly string[];
+    },
+  ): void {
     const { journal } = this.#scope;
     if (journal === undefined) return;
     const { round, index } = journal;
-    journal.emit("tool.requested", { callId: this.#callId, round, index, toolName: this.#order.name, args: journal.seal(args), ...rest });
+    journal.emit("tool.requested", {
+      callId: this.#callId,
+      round,
+      index,
+      toolName: this.#order.name,
+      args: journal.seal(args),
+      ...rest,
+    });
   }
 
   #notifyFinished(outcome: Outcome, code: string | undefined): void {

@@ -18,7 +18,11 @@ const RETRY_MS = 20;
  * Runs `work` while holding the lock at `path`, and always lets go. A lock whose process on this host is dead, or whose
  * heartbeat is stale, is taken over. Throws `StoreError` `store_locked` naming the holder when the wait is over.
  */
-export async function withFileLock<T>(path: string, work: () => Promise<T>, options: FileLockOptions = {}): Promise<T> {
+export async function withFileLock<T>(
+  path: string,
+  work: () => Promise<T>,
+  options: FileLockOptions = {},
+): Promise<T> {
   const handle = await acquire(path, options);
   const beat = setInterval(() => void touch(path), (options.staleMs ?? 15_000) / 3);
   beat.unref();
@@ -31,7 +35,10 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>, opti
   }
 }
 
-async function acquire(path: string, { waitMs = 10_000, staleMs = 15_000 }: FileLockOptions): Promise<FileHandle> {
+async function acquire(
+  path: string,
+  { waitMs = 10_000, staleMs = 15_000 }: FileLockOptions,
+): Promise<FileHandle> {
   const until = performance.now() + waitMs;
   for (;;) {
     const handle = await tryCreate(path);
@@ -70,8 +77,11 @@ interface Holder {
 async function readHolder(path: string): Promise<Holder | undefined> {
   try {
     const holder: unknown = JSON.parse(await readFile(path, "utf8"));
-    if (typeof holder !== "object" || holder === null || !("pid" in holder) || !("host" in holder)) return undefined;
-    return typeof holder.pid === "number" && typeof holder.host === "string" ? { pid: holder.pid, host: holder.host } : undefined;
+    if (typeof holder !== "object" || holder === null || !("pid" in holder) || !("host" in holder))
+      return undefined;
+    return typeof holder.pid === "number" && typeof holder.host === "string"
+      ? { pid: holder.pid, host: holder.host }
+      : undefined;
   } catch {
     // Gone, or being written this moment: nothing is known of the holder.
     return undefined;

@@ -90,14 +90,18 @@ export interface Holding {
  * Enters everything in order and returns the function that leaves all of it. Waits only where it must, so a free
  * gate costs no tick. On abort it leaves what it entered and rejects with the signal's reason.
  */
-export function holdAll(holdings: readonly Holding[], control: Signalled): (() => void) | Promise<() => void> {
+export function holdAll(
+  holdings: readonly Holding[],
+  control: Signalled,
+): (() => void) | Promise<() => void> {
   const held: Holding[] = [];
   const release = (): void => {
     for (const holding of held.splice(0).reverse()) holding.leave();
   };
   for (const [index, holding] of holdings.entries()) {
     const wait = holding.enter(control);
-    if (wait !== undefined) return enterRest({ wait, first: holding, rest: holdings.slice(index + 1) }, { held, release, control });
+    if (wait !== undefined)
+      return enterRest({ wait, first: holding, rest: holdings.slice(index + 1) }, { held, release, control });
     held.push(holding);
   }
   return release;

@@ -2,7 +2,15 @@
 
 import { HistoryError } from "./errors.ts";
 import { isPlainObject } from "./json.ts";
-import { type Message, type Part, type ToolCallPart, type ToolResultPart, partsOf, toolCallsOf, toolResultsOf } from "./message.ts";
+import {
+  type Message,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
+  partsOf,
+  toolCallsOf,
+  toolResultsOf,
+} from "./message.ts";
 import type { Outcome } from "./result.ts";
 
 /** What was repaired, and where. */
@@ -57,11 +65,15 @@ function checkRolesAndIds(messages: readonly Message[]): void {
   const seen = new Set<string>();
   messages.forEach((message, index) => {
     if (!ROLES.has(message.role)) {
-      throw new HistoryError(`Message ${index} has the role "${message.role}"; use user, assistant or tool.`, { index });
+      throw new HistoryError(
+        `Message ${index} has the role "${message.role}"; use user, assistant or tool.`,
+        { index },
+      );
     }
     if (message.role !== "assistant") return;
     for (const { callId } of toolCallsOf(message)) {
-      if (seen.has(callId)) throw new HistoryError(`Message ${index} uses call id "${callId}" a second time.`, { index });
+      if (seen.has(callId))
+        throw new HistoryError(`Message ${index} uses call id "${callId}" a second time.`, { index });
       seen.add(callId);
     }
   });
@@ -97,7 +109,8 @@ class Lint {
   #collectResults(message: Message, index: number): void {
     for (const part of toolResultsOf(message)) {
       if (this.#options.issued?.(part.callId) === false) continue;
-      if (this.#results.has(part.callId)) this.repairs.push({ kind: "duplicate_result", index, callId: part.callId });
+      if (this.#results.has(part.callId))
+        this.repairs.push({ kind: "duplicate_result", index, callId: part.callId });
       else this.#results.set(part.callId, { part, index });
     }
   }
@@ -121,8 +134,10 @@ class Lint {
     if (next?.role === "tool" && samePartsInOrder(partsOf(next), results)) return next;
     for (const [position, call] of calls.entries()) {
       const found = this.#results.get(call.callId);
-      const inPlace = found?.index === index + 1 && next?.role === "tool" && toolResultsOf(next)[position] === found.part;
-      if (found !== undefined && !inPlace) this.repairs.push({ kind: "moved_result", index: found.index, callId: call.callId });
+      const inPlace =
+        found?.index === index + 1 && next?.role === "tool" && toolResultsOf(next)[position] === found.part;
+      if (found !== undefined && !inPlace)
+        this.repairs.push({ kind: "moved_result", index: found.index, callId: call.callId });
     }
     return { role: "tool", content: results };
   }
@@ -140,18 +155,25 @@ class Lint {
       const found = this.#results.get(callId);
       // A result that some turn used, or will be listed as a duplicate, needs no second entry.
       if (this.#used.has(callId) || (found !== undefined && found.index !== index)) continue;
-      if (!this.#isCalledLater(callId, index)) this.repairs.push({ kind: "result_without_call", index, callId });
+      if (!this.#isCalledLater(callId, index))
+        this.repairs.push({ kind: "result_without_call", index, callId });
     }
   }
 
   #isCalledLater(callId: string, index: number): boolean {
-    return this.#results.has(callId) && this.#callIndex().has(callId) && (this.#callIndex().get(callId) ?? 0) > index;
+    return (
+      this.#results.has(callId) &&
+      this.#callIndex().has(callId) &&
+      (this.#callIndex().get(callId) ?? 0) > index
+    );
   }
 
   #calls: Map<string, number> | undefined;
   #callIndex(): Map<string, number> {
     this.#calls ??= new Map(
-      this.#messages.flatMap((message, index) => toolCallsOf(message).map((call): [string, number] => [call.callId, index])),
+      this.#messages.flatMap((message, index) =>
+        toolCallsOf(message).map((call): [string, number] => [call.callId, index]),
+      ),
     );
     return this.#calls;
   }
@@ -192,7 +214,9 @@ function hasUnpairedProviderCall(message: Message): boolean {
 }
 
 function withObjectArgs(message: Message): Message {
-  const parts = partsOf(message).map((part): Part => (part.type === "tool_call" && !isPlainObject(part.args) ? { ...part, args: {} } : part));
+  const parts = partsOf(message).map((part): Part =>
+    part.type === "tool_call" && !isPlainObject(part.args) ? { ...part, args: {} } : part,
+  );
   return { ...message, content: parts };
 }
 

@@ -32,7 +32,10 @@ const WARN_BYTES = 10 * 1024 * 1024;
  * A store in `<dir>/stores/<name>.json`; nothing is created before the first write. Throws `ConfigError`
  * `bad_store_name`. A file that is not valid is `store_corrupt` on every call and is left exactly as it is.
  */
-export async function createStore<T extends Json = Json>(name: string, options: JsonFileStoreOptions): Promise<Store<T>> {
+export async function createStore<T extends Json = Json>(
+  name: string,
+  options: JsonFileStoreOptions,
+): Promise<Store<T>> {
   checkStoreName(name);
   return new JsonFileStore<T>(join(options.dir, "stores"), name, options.logger ?? silentLogger);
 }
@@ -129,18 +132,25 @@ class JsonFileStore<T extends Json> implements Store<T> {
   }
 
   /** One change after the other in this process, and one process after the other. */
-  #change(change: (before: ReadonlyMap<string, T>) => ReadonlyMap<string, T> | undefined): Promise<ReadonlyMap<string, T>> {
+  #change(
+    change: (before: ReadonlyMap<string, T>) => ReadonlyMap<string, T> | undefined,
+  ): Promise<ReadonlyMap<string, T>> {
     if (this.#closed) return Promise.reject(storeClosed());
     const done = this.#queue.then(() => this.#changeLocked(change));
     this.#queue = done.catch(() => {});
     return done;
   }
 
-  async #changeLocked(change: (before: ReadonlyMap<string, T>) => ReadonlyMap<string, T> | undefined): Promise<ReadonlyMap<string, T>> {
+  async #changeLocked(
+    change: (before: ReadonlyMap<string, T>) => ReadonlyMap<string, T> | undefined,
+  ): Promise<ReadonlyMap<string, T>> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     return withFileLock(`${this.#path}.lock`, async () => {
       await this.#refuseLink();
-      const before = (await stampOf(this.#path)) === undefined ? new Map<string, T>() : this.#parse(await readFile(this.#path, "utf8"));
+      const before =
+        (await stampOf(this.#path)) === undefined
+          ? new Map<string, T>()
+          : this.#parse(await readFile(this.#path, "utf8"));
       const after = change(before);
       if (after === undefined) return before;
       await this.#write(after);
@@ -150,7 +160,8 @@ class JsonFileStore<T extends Json> implements Store<T> {
 
   async #write(values: ReadonlyMap<string, T>): Promise<void> {
     const text = `${JSON.stringify(Object.fromEntries(sortedKeys(values).map((key) => [key, values.get(key)])), null, 2)}\n`;
-    if (text.length > WARN_BYTES) this.#logger.warn("A JSON store is above 10 MiB; SQLite suits it better.", { path: this.#path });
+    if (text.length > WARN_BYTES)
+      this.#logger.warn("A JSON store is above 10 MiB; SQLite suits it better.", { path: this.#path });
     const temporary = `${this.#path}.${process.pid}.tmp`;
     try {
       const handle = await open(temporary, "w", 0o600);
@@ -164,7 +175,10 @@ class JsonFileStore<T extends Json> implements Store<T> {
       await syncFolder(this.#folder);
     } catch (cause) {
       await rm(temporary, { force: true });
-      throw new StoreError(`The store "${this.#path}" could not be written.`, { code: "store_failed", cause });
+      throw new StoreError(`The store "${this.#path}" could not be written.`, {
+        code: "store_failed",
+        cause,
+      });
     }
   }
 
@@ -194,7 +208,9 @@ class JsonFileStore<T extends Json> implements Store<T> {
       if (isCode(cause, "ENOENT")) return;
       throw new StoreError(`The store "${this.#path}" could not be read.`, { code: "store_failed", cause });
     }
-    throw new StoreError(`The store "${this.#path}" is a symbolic link, which is refused.`, { code: "store_failed" });
+    throw new StoreError(`The store "${this.#path}" is a symbolic link, which is refused.`, {
+      code: "store_failed",
+    });
   }
 }
 

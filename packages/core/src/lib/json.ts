@@ -38,7 +38,10 @@ type CopyState = { readonly problems: JsonProblem[]; readonly open: object[]; re
  * cycle, an instance, nesting over `maxDepth`). Own enumerable keys only; `undefined` properties are left out
  * and `__proto__` is always dropped.
  */
-export function copyJson(value: unknown, maxDepth: number = MAX_JSON_DEPTH): { readonly copy: Json; readonly problems: readonly JsonProblem[] } {
+export function copyJson(
+  value: unknown,
+  maxDepth: number = MAX_JSON_DEPTH,
+): { readonly copy: Json; readonly problems: readonly JsonProblem[] } {
   const state: CopyState = { problems: [], open: [], maxDepth };
   return { copy: copyValue(value, "", state), problems: state.problems };
 }
@@ -46,7 +49,8 @@ export function copyJson(value: unknown, maxDepth: number = MAX_JSON_DEPTH): { r
 function copyValue(value: unknown, path: string, state: CopyState): Json {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) state.problems.push({ path, problem: `is ${String(value)}, which is not a JSON number` });
+    if (!Number.isFinite(value))
+      state.problems.push({ path, problem: `is ${String(value)}, which is not a JSON number` });
     return value;
   }
   if (typeof value === "object") return copyContainer(value, path, state);

@@ -10,7 +10,11 @@ import { TOOLS_SEARCH } from "./run-tools.ts";
 
 /** Starts all calls in order, waits for all, and adds one tool message with their results to the history. */
 export async function act(state: RunState, calls: readonly ToolCall[]): Promise<readonly CallResult[]> {
-  const results = await Promise.all(calls.map((call, index) => state.tools.view.execute(call.name, argsOf(call), contextOf(state, call, index))));
+  const results = await Promise.all(
+    calls.map((call, index) =>
+      state.tools.view.execute(call.name, argsOf(call), contextOf(state, call, index)),
+    ),
+  );
   const parts = await Promise.all(calls.map((call, index) => toPart(state, call, results[index])));
   reveal(state, calls, results);
   const message: Message = { role: "tool", content: parts };
@@ -30,16 +34,28 @@ function contextOf(state: RunState, call: ToolCall, index: number): CallContext 
     origin: "model",
     scope: state.scope(index),
     onProgress: (data) => state.log.live("tool.progress", { callId: call.callId, data }),
-    ...(call.argsError === undefined ? {} : { argsProblem: `The arguments of "${call.name}" are not a JSON object: ${call.argsError}` }),
+    ...(call.argsError === undefined
+      ? {}
+      : { argsProblem: `The arguments of "${call.name}" are not a JSON object: ${call.argsError}` }),
   };
 }
 
-async function toPart(state: RunState, call: ToolCall, result: CallResult | undefined): Promise<ToolResultPart> {
+async function toPart(
+  state: RunState,
+  call: ToolCall,
+  result: CallResult | undefined,
+): Promise<ToolResultPart> {
   const { callId, name } = call;
   if (result === undefined) throw new RangeError(`Call "${callId}" has no result.`);
   const { owner, runId } = state.context;
   const content = await state.tools.view.contentForModel(name, result, { owner, runId });
-  return { type: "tool_result", callId, name, result: content, ...(result.success ? {} : { isError: true as const }) };
+  return {
+    type: "tool_result",
+    callId,
+    name,
+    result: content,
+    ...(result.success ? {} : { isError: true as const }),
+  };
 }
 
 function reveal(state: RunState, calls: readonly ToolCall[], results: readonly CallResult[]): void {
@@ -53,5 +69,7 @@ function reveal(state: RunState, calls: readonly ToolCall[], results: readonly C
 
 function foundNames(data: unknown): readonly string[] {
   if (!isPlainObject(data) || !Array.isArray(data["tools"])) return [];
-  return data["tools"].flatMap((tool: unknown) => (isPlainObject(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []));
+  return data["tools"].flatMap((tool: unknown) =>
+    isPlainObject(tool) && typeof tool["name"] === "string" ? [tool["name"]] : [],
+  );
 }

@@ -16,7 +16,8 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
   emitEnding(state, ending);
   await state.log.flush();
   const record = state.log.record();
-  const error = ending.status === "failed" ? (ending.error ?? failure(ending.message, ending.stopReason)) : undefined;
+  const error =
+    ending.status === "failed" ? (ending.error ?? failure(ending.message, ending.stopReason)) : undefined;
   return {
     runId: state.context.runId,
     status: ending.status,
@@ -58,5 +59,7 @@ function recordError(state: RunState, ending: Extract<Ending, { status: "failed"
 }
 
 function failure(message: string, stopReason: StopReason): OpenFunctionsError {
-  return new OpenFunctionsError(message, { code: stopReason === "context_overflow" ? "context_overflow" : "provider_failed" });
+  return new OpenFunctionsError(message, {
+    code: stopReason === "context_overflow" ? "context_overflow" : "provider_failed",
+  });
 }

@@ -7,5 +7,10 @@ import type { StopReason } from "./run-event.ts";
 export type Ending =
   | { readonly status: "completed"; readonly stopReason: StopReason; readonly text: string }
   | { readonly status: "limit_reached"; readonly stopReason: StopReason; readonly partial?: string }
-  | { readonly status: "failed"; readonly stopReason: StopReason; readonly message: string; readonly error?: OpenFunctionsError }
+  | {
+      readonly status: "failed";
+      readonly stopReason: StopReason;
+      readonly message: string;
+      readonly error?: OpenFunctionsError;
+    }
   | { readonly status: "cancelled"; readonly stopReason: StopReason; readonly reason: string };

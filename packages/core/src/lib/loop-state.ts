@@ -4,7 +4,7 @@ import { type ModelReply, type ModelRequest, NO_USAGE, type Usage, addUsage } fr
 import type { CallScope } from "./call-context.ts";
 import { CallGuard } from "./call-guard.ts";
 import { isReadOnly } from "./contract.ts";
-import { ConfigError, InputError, OpenFunctionsError, StoreError } from "./errors.ts";
+import { ConfigError, InputError, OpenFunctionsError } from "./errors.ts";
 import { createGate } from "./gate.ts";
 import { lintHistory } from "./history-linter.ts";
 import type { Ending } from "./loop-ending.ts";
@@ -100,7 +100,10 @@ export class RunState {
   /** Writes the first events and starts the clock. */
   open(): void {
     const { options } = this;
-    this.log.emit("run.started", describeStart(options, { context: this.context, tools: this.tools, log: this.log }));
+    this.log.emit(
+      "run.started",
+      describeStart(options, { context: this.context, tools: this.tools, log: this.log }),
+    );
     const { digest, sections, text } = this.#instructions;
     if (text !== "") {
       this.log.emit("prompt.composed", { digest, sections, text: this.log.seal(text) });
@@ -175,7 +178,11 @@ export class RunState {
 
   /** Notes that a model call begins. */
   beginModelCall(request: ModelRequest): void {
-    this.log.emit("model.requested", { round: this.#rounds, callSeq: this.#callSeq, requestDigest: this.#digester.digest(request) });
+    this.log.emit("model.requested", {
+      round: this.#rounds,
+      callSeq: this.#callSeq,
+      requestDigest: this.#digester.digest(request),
+    });
   }
 
   /** Notes usage that a stream reported before its end. */
@@ -195,7 +202,11 @@ export class RunState {
   recordModelFailure(cause: unknown): void {
     const known = OpenFunctionsError.is(cause);
     const message = known ? cause.message : String(cause);
-    const error = { code: known ? cause.code : "internal_error", message: this.log.seal(message), retryable: known && cause.retryable };
+    const error = {
+      code: known ? cause.code : "internal_error",
+      message: this.log.seal(message),
+      retryable: known && cause.retryable,
+    };
     this.log.emit("model.failed", { round: this.#rounds, callSeq: this.#callSeq, error });
   }
 
@@ -247,7 +258,8 @@ export class RunState {
   /** Stops the clock and everything that still runs. */
   stop(): void {
     this.#release();
-    if (!this.#controller.signal.aborted) this.#controller.abort(new DOMException("The run has ended.", "AbortError"));
+    if (!this.#controller.signal.aborted)
+      this.#controller.abort(new DOMException("The run has ended.", "AbortError"));
   }
 
   #lint(): void {
@@ -259,7 +271,8 @@ export class RunState {
   }
 
   #request(): ModelRequest {
-    const { toolChoice, parallelToolCalls, sampling, reasoning, maxOutputTokens, responseFormat } = this.options;
+    const { toolChoice, parallelToolCalls, sampling, reasoning, maxOutputTokens, responseFormat } =
+      this.options;
     const tools = this.tools.listed();
     const system = this.#instructions.text;
     return {
@@ -296,9 +309,16 @@ export class RunState {
   #watch(): void {
     const { signal, parent } = this.options;
     const onCaller = (): void => this.abort(signal?.reason);
-    const onParent = (): void => this.#stopFor({ stopReason: "parent_cancelled", reason: "the parent run was cancelled" }, parent?.signal.reason);
+    const onParent = (): void =>
+      this.#stopFor(
+        { stopReason: "parent_cancelled", reason: "the parent run was cancelled" },
+        parent?.signal.reason,
+      );
     const cancelTimer = this.context.ports.clock.after(this.context.limits.wallMs, () => {
-      this.#stopFor({ stopReason: "time_budget", reason: "the run's time is up" }, new DOMException("The run's time is up.", "TimeoutError"));
+      this.#stopFor(
+        { stopReason: "time_budget", reason: "the run's time is up" },
+        new DOMException("The run's time is up.", "TimeoutError"),
+      );
     });
     signal?.addEventListener("abort", onCaller, { once: true });
     parent?.signal.addEventListener("abort", onParent, { once: true });
@@ -333,9 +353,13 @@ function checkOptions({ adapter, limits, messages }: LoopOptions): void {
   if (messages.length === 0) throw new InputError("A run needs at least one message.");
   for (const [key, value] of Object.entries(limits ?? {})) {
     if (typeof value === "number" && value >= 0) continue;
-    throw new ConfigError(`Limit "${key}" is ${String(value)}; use a number that is not negative.`, { code: "invalid_config" });
+    throw new ConfigError(`Limit "${key}" is ${String(value)}; use a number that is not negative.`, {
+      code: "invalid_config",
+    });
   }
   if (limits?.maxCostUsd !== undefined && !adapter.capabilities.priced) {
-    throw new ConfigError(`maxCostUsd cannot be kept: no price is known for "${adapter.model}".`, { code: "invalid_config" });
+    throw new ConfigError(`maxCostUsd cannot be kept: no price is known for "${adapter.model}".`, {
+      code: "invalid_config",
+    });
   }
 }

@@ -55,12 +55,18 @@ export async function contentForModel(
   return shorten(content, limit, stored?.id);
 }
 
-function ownContent(runtime: CallRuntime, tool: Tool | undefined, result: CallResult): ModelContent | undefined {
+function ownContent(
+  runtime: CallRuntime,
+  tool: Tool | undefined,
+  result: CallResult,
+): ModelContent | undefined {
   if (tool?.toModel === undefined || result.outcome === "not_started") return undefined;
   try {
     return tool.toModel(result);
   } catch (cause) {
-    runtime.logger.warn(`toModel of "${tool.name}" threw; the model reads the plain result.`, { cause: String(cause) });
+    runtime.logger.warn(`toModel of "${tool.name}" threw; the model reads the plain result.`, {
+      cause: String(cause),
+    });
     return undefined;
   }
 }

@@ -16,7 +16,9 @@ const OWN_CODE = /^[a-z][a-z0-9_]{2,63}$/;
 /** One JSON round trip (so `toJSON` runs once), then the shape check. `undefined` data becomes `null`. */
 export function normalizeResult(value: unknown): NormalizedResult {
   if (typeof value !== "object" || value === null) {
-    return fail(`returned ${value === null ? "null" : `a value of type ${typeof value}`} instead of ok(...) or err(...)`);
+    return fail(
+      `returned ${value === null ? "null" : `a value of type ${typeof value}`} instead of ok(...) or err(...)`,
+    );
   }
   const text = toText(value);
   if (typeof text !== "string") return fail(text.problem);
@@ -32,21 +34,29 @@ function toText(value: object): string | { readonly problem: string } {
   try {
     return JSON.stringify(value, refuseNonJson) ?? { problem: "returned something that is not JSON" };
   } catch (cause) {
-    return { problem: `returned something that is not JSON (${cause instanceof Error ? firstLine(cause.message) : "it threw"})` };
+    return {
+      problem: `returned something that is not JSON (${cause instanceof Error ? firstLine(cause.message) : "it threw"})`,
+    };
   }
 }
 
 // JSON.stringify writes NaN and Infinity as null without a word; a silent null is a wrong result.
 function refuseNonJson(_key: string, value: unknown): unknown {
-  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${value} is not a JSON number`);
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TypeError(`${value} is not a JSON number`);
   return value;
 }
 
 function success(result: Record<string, unknown>, text: string): NormalizedResult {
   const { message } = result;
-  if (message !== undefined && typeof message !== "string") return fail('returned a "message" that is not a string');
+  if (message !== undefined && typeof message !== "string")
+    return fail('returned a "message" that is not a string');
   const data = (result["data"] ?? null) as Json; // Proof: it came out of JSON.parse
-  return { ok: true, result: message === undefined ? { success: true, data } : { success: true, data, message }, text };
+  return {
+    ok: true,
+    result: message === undefined ? { success: true, data } : { success: true, data, message },
+    text,
+  };
 }
 
 function failure(result: Record<string, unknown>, text: string): NormalizedResult {

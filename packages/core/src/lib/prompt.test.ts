@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { autoToolGuide, composePrompt, fenceData, fillPlaceholders, loadPromptPreset, resolvePrompt } from "./prompt.ts";
+import {
+  autoToolGuide,
+  composePrompt,
+  fenceData,
+  fillPlaceholders,
+  loadPromptPreset,
+  resolvePrompt,
+} from "./prompt.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 
@@ -9,7 +16,13 @@ function registry(description: string): ToolRegistry {
     name: "look_up",
     description,
     inputSchema: { type: "object", properties: {} },
-    contract: { version: "1", authority: { level: "none" }, effects: { kind: "read" }, idempotency: { mode: "natural" }, guidance: { useWhen: ["facts are needed"] } },
+    contract: {
+      version: "1",
+      authority: { level: "none" },
+      effects: { kind: "read" },
+      idempotency: { mode: "natural" },
+      guidance: { useWhen: ["facts are needed"] },
+    },
     handler: () => ok(null),
   });
   return tools;
@@ -17,8 +30,16 @@ function registry(description: string): ToolRegistry {
 
 describe("prompts", () => {
   it("core P1: five sections in their order, each in its tag, blank-line joined", () => {
-    const text = composePrompt({ format: "f", context: "c", toolGuide: "t", rules: ["r1", "r2"], role: "me" });
-    expect(text).toBe("<role>\nme\n</role>\n\n<rules>\n- r1\n- r2\n</rules>\n\n<tools>\nt\n</tools>\n\n<context>\nc\n</context>\n\n<format>\nf\n</format>");
+    const text = composePrompt({
+      format: "f",
+      context: "c",
+      toolGuide: "t",
+      rules: ["r1", "r2"],
+      role: "me",
+    });
+    expect(text).toBe(
+      "<role>\nme\n</role>\n\n<rules>\n- r1\n- r2\n</rules>\n\n<tools>\nt\n</tools>\n\n<context>\nc\n</context>\n\n<format>\nf\n</format>",
+    );
   });
 
   it("core P2: nothing gives the empty string", () => {
@@ -26,7 +47,9 @@ describe("prompts", () => {
   });
 
   it("core P4: a preset name that is a path is refused by the name rule", () => {
-    expect(() => loadPromptPreset("../../x")).toThrow(expect.objectContaining({ code: "bad_prompt", message: expect.stringContaining("a-z") }));
+    expect(() => loadPromptPreset("../../x")).toThrow(
+      expect.objectContaining({ code: "bad_prompt", message: expect.stringContaining("a-z") }),
+    );
     expect(() => loadPromptPreset("constructor")).toThrow(expect.objectContaining({ code: "bad_prompt" }));
     expect(loadPromptPreset("assistant")).toContain("tools");
   });
@@ -35,7 +58,9 @@ describe("prompts", () => {
     const guide = autoToolGuide(registry("costs $& and $1"));
     expect(guide).toContain("costs $& and $1");
     expect(fillPlaceholders("a {{tools}} b {{other}}", { tools: guide })).toBe(`a ${guide} b {{other}}`);
-    expect(composePrompt({ toolGuide: "auto" }, registry("costs $&"))).toContain("costs $&\n  Use when: facts are needed");
+    expect(composePrompt({ toolGuide: "auto" }, registry("costs $&"))).toContain(
+      "costs $&\n  Use when: facts are needed",
+    );
   });
 
   it("data cannot close its fence or open a section", () => {
@@ -50,7 +75,13 @@ describe("prompts", () => {
     expect(await resolvePrompt({ preset: "concise" })).toBe(loadPromptPreset("concise"));
     expect(await resolvePrompt({ text: "notes.md" })).toBe("notes.md");
     expect(await resolvePrompt({ file: "a.md" }, async () => "---\ntitle: x\n---\nbody")).toBe("body");
-    await expect(resolvePrompt("notes.md")).rejects.toMatchObject({ code: "bad_prompt", hint: expect.stringContaining("file") });
-    await expect(resolvePrompt("assistent")).rejects.toMatchObject({ code: "bad_prompt", hint: expect.stringContaining("preset") });
+    await expect(resolvePrompt("notes.md")).rejects.toMatchObject({
+      code: "bad_prompt",
+      hint: expect.stringContaining("file"),
+    });
+    await expect(resolvePrompt("assistent")).rejects.toMatchObject({
+      code: "bad_prompt",
+      hint: expect.stringContaining("preset"),
+    });
   });
 });

@@ -54,10 +54,18 @@ export function joinSections(sections: readonly ComposedSection[]): string {
 export function sectionDigests(
   sections: readonly ComposedSection[],
 ): readonly { readonly name: string; readonly digest: Digest; readonly chars: number }[] {
-  return sections.map(({ name, text }) => ({ name, digest: digest("prompt-section/1", text), chars: text.length }));
+  return sections.map(({ name, text }) => ({
+    name,
+    digest: digest("prompt-section/1", text),
+    chars: text.length,
+  }));
 }
 
-function sectionText(key: (typeof ORDER)[number][0], sections: PromptSections, tools: ToolView | undefined): string {
+function sectionText(
+  key: (typeof ORDER)[number][0],
+  sections: PromptSections,
+  tools: ToolView | undefined,
+): string {
   const value = sections[key];
   if (value === undefined) return "";
   if (typeof value !== "string") return value.map((rule) => `- ${rule}`).join("\n");
@@ -79,7 +87,9 @@ export function autoToolGuide(tools: ToolView): string {
 
 /** Replaces `{{name}}` placeholders literally: `$&` in a value stays `$&`. Unknown placeholders stay as they are. */
 export function fillPlaceholders(template: string, values: Readonly<Record<string, string>>): string {
-  return template.replace(/\{\{([a-z_]+)\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? (values[name] ?? whole) : whole));
+  return template.replace(/\{\{([a-z_]+)\}\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
+  );
 }
 
 /**
@@ -99,22 +109,34 @@ export function loadPromptPreset(name: string): string {
   const known = Object.keys(PROMPT_PRESETS);
   if (PRESET_NAME.test(name) && Object.hasOwn(PROMPT_PRESETS, name)) return PROMPT_PRESETS[name] ?? "";
   const rule = PRESET_NAME.test(name) ? "" : " A preset name is a-z, 0-9 and -.";
-  throw new ConfigError(`There is no prompt preset "${name}".${rule}`, { code: "bad_prompt", hint: `Presets: ${known.join(", ")}.` });
+  throw new ConfigError(`There is no prompt preset "${name}".${rule}`, {
+    code: "bad_prompt",
+    hint: `Presets: ${known.join(", ")}.`,
+  });
 }
 
 /** Where a prompt comes from; the forms are distinct so that nothing is guessed. */
-export type PromptSource = string | { readonly preset: string } | { readonly text: string } | { readonly file: string };
+export type PromptSource =
+  | string
+  | { readonly preset: string }
+  | { readonly text: string }
+  | { readonly file: string };
 
 /**
  * The prompt's text. A bare string is text, except that a single word close to a preset's name, or a single token
  * ending in `.md`, is a `ConfigError` `bad_prompt` naming the form that was meant. Files are read by `readFile`.
  */
-export async function resolvePrompt(source: PromptSource, readFile?: (path: string) => Promise<string>): Promise<string> {
+export async function resolvePrompt(
+  source: PromptSource,
+  readFile?: (path: string) => Promise<string>,
+): Promise<string> {
   if (typeof source === "string") return checkBareText(source);
   if ("text" in source) return source.text;
   if ("preset" in source) return loadPromptPreset(source.preset);
   if (readFile === undefined) {
-    throw new ConfigError(`No way to read files was given for the prompt file "${source.file}".`, { code: "bad_prompt" });
+    throw new ConfigError(`No way to read files was given for the prompt file "${source.file}".`, {
+      code: "bad_prompt",
+    });
   }
   return (await readFile(source.file)).replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, "");
 }
@@ -123,7 +145,10 @@ function checkBareText(text: string): string {
   const token = text.trim();
   if (/\s/.test(token)) return text;
   if (token.endsWith(".md")) {
-    throw new ConfigError(`"${token}" looks like a file.`, { code: "bad_prompt", hint: `Write { file: "${token}" }, or { text: "${token}" }.` });
+    throw new ConfigError(`"${token}" looks like a file.`, {
+      code: "bad_prompt",
+      hint: `Write { file: "${token}" }, or { text: "${token}" }.`,
+    });
   }
   const [close] = nearest(token, Object.keys(PROMPT_PRESETS), 1);
   if (close !== undefined) {

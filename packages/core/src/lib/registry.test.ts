@@ -4,7 +4,10 @@ import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 import { type Tool, defineTool } from "./tool.ts";
 
-function tool(name: string, changes: { tags?: string[]; description?: string; effects?: "read" | "write" } = {}): Tool {
+function tool(
+  name: string,
+  changes: { tags?: string[]; description?: string; effects?: "read" | "write" } = {},
+): Tool {
   return defineTool({
     name,
     description: changes.description ?? `does ${name}`,
@@ -18,19 +21,38 @@ function tool(name: string, changes: { tags?: string[]; description?: string; ef
 describe("ToolRegistry", () => {
   it("core R8: a taken name is an error, kept or replaced as asked", async () => {
     const registry = new ToolRegistry();
-    const first = defineTool({ name: "echo", description: "first one", inputSchema: { type: "object", properties: {} }, contract: "read", handler: () => ok(1) });
-    const second = defineTool({ name: "echo", description: "second one", inputSchema: { type: "object", properties: {} }, contract: "read", handler: () => ok(2) });
+    const first = defineTool({
+      name: "echo",
+      description: "first one",
+      inputSchema: { type: "object", properties: {} },
+      contract: "read",
+      handler: () => ok(1),
+    });
+    const second = defineTool({
+      name: "echo",
+      description: "second one",
+      inputSchema: { type: "object", properties: {} },
+      contract: "read",
+      handler: () => ok(2),
+    });
     registry.register(first);
     expect(() => registry.register(second)).toThrow(expect.objectContaining({ code: "duplicate_tool" }));
     expect(registry.register(second, { onConflict: "keep" })).toEqual({ name: "echo", action: "kept" });
     expect(await registry.execute("echo", {})).toMatchObject({ data: 1 });
-    expect(registry.register(second, { onConflict: "replace" })).toEqual({ name: "echo", action: "replaced" });
+    expect(registry.register(second, { onConflict: "replace" })).toEqual({
+      name: "echo",
+      action: "replaced",
+    });
     expect(await registry.execute("echo", {})).toMatchObject({ data: 2 });
   });
 
   it("core R10: lists in registration order and by exact tag", () => {
     const registry = new ToolRegistry();
-    registry.registerAll([tool("c", { tags: ["x"] }), tool("a", { tags: ["xy"] }), tool("b", { tags: ["x"] })]);
+    registry.registerAll([
+      tool("c", { tags: ["x"] }),
+      tool("a", { tags: ["xy"] }),
+      tool("b", { tags: ["x"] }),
+    ]);
     expect(registry.listNames()).toEqual(["c", "a", "b"]);
     expect(registry.getByTag("x").map(({ name }) => name)).toEqual(["c", "b"]);
   });
@@ -40,7 +62,13 @@ describe("ToolRegistry", () => {
     registry.registerAll([tool("echo"), tool("a", { tags: ["x"] }), tool("b")]);
     expect(registry.view({ names: ["echo"], tags: ["x"] }).listNames()).toEqual(["echo", "a"]);
     for (const filter of [{ names: ["ecko"] }, { exclude: ["ecko"] }]) {
-      expect(() => registry.view(filter)).toThrow(expect.objectContaining({ code: "unknown_tool_in_filter", message: expect.stringContaining("ecko"), hint: expect.stringContaining("echo") }));
+      expect(() => registry.view(filter)).toThrow(
+        expect.objectContaining({
+          code: "unknown_tool_in_filter",
+          message: expect.stringContaining("ecko"),
+          hint: expect.stringContaining("echo"),
+        }),
+      );
     }
   });
 
@@ -92,14 +120,23 @@ describe("ToolRegistry", () => {
         name: "pay",
         description: "pays money",
         inputSchema: { type: "object", properties: {} },
-        contract: { version: "1", authority: { level: "human" }, effects: { kind: "write", compensateWith: "refund" }, idempotency: { mode: "none" } },
+        contract: {
+          version: "1",
+          authority: { level: "human" },
+          effects: { kind: "write", compensateWith: "refund" },
+          idempotency: { mode: "none" },
+        },
         handler: () => ok(null),
       }),
     );
-    expect(() => registry.freeze()).toThrow(expect.objectContaining({ code: "invalid_contract", path: "effects.compensateWith" }));
+    expect(() => registry.freeze()).toThrow(
+      expect.objectContaining({ code: "invalid_contract", path: "effects.compensateWith" }),
+    );
     registry.register(tool("refund"));
     registry.freeze();
-    expect(() => registry.register(tool("late"))).toThrow(expect.objectContaining({ code: "registry_frozen" }));
+    expect(() => registry.register(tool("late"))).toThrow(
+      expect.objectContaining({ code: "registry_frozen" }),
+    );
     expect(() => registry.unregister("pay")).toThrow(expect.objectContaining({ code: "registry_frozen" }));
   });
 
@@ -133,14 +170,21 @@ describe("ToolRegistry", () => {
       defineTool({
         name: "weather",
         description: "tells weather",
-        inputSchema: { type: "object", properties: { city: { type: "string", default: "Oslo" } }, additionalProperties: false },
+        inputSchema: {
+          type: "object",
+          properties: { city: { type: "string", default: "Oslo" } },
+          additionalProperties: false,
+        },
         contract: "read",
         handler: () => ok(null),
       }),
       tool("now"),
     ]);
     expect(registry.toAnthropicFormat().map(({ name }) => name)).toEqual(["now", "weather"]);
-    expect(registry.toAnthropicFormat()[1]?.input_schema).toMatchObject({ type: "object", properties: { city: { type: "string" } } });
+    expect(registry.toAnthropicFormat()[1]?.input_schema).toMatchObject({
+      type: "object",
+      properties: { city: { type: "string" } },
+    });
     expect(registry.toOpenAIFormat()[0]).toMatchObject({ type: "function", function: { name: "now" } });
     const [now, weather] = registry.toGeminiFormat();
     expect(now).not.toHaveProperty("parameters");

@@ -2,7 +2,13 @@
 
 import type { ArtifactStore } from "./artifact.ts";
 import type { PolicyPort } from "./authority.ts";
-import { type CallContext, type CallEvents, type CallLimits, type CallRuntime, DEFAULT_CALL_LIMITS } from "./call-context.ts";
+import {
+  type CallContext,
+  type CallEvents,
+  type CallLimits,
+  type CallRuntime,
+  DEFAULT_CALL_LIMITS,
+} from "./call-context.ts";
 import { ContractError, ConfigError, RegistryError } from "./errors.ts";
 import { KeyedLock, createGate } from "./gate.ts";
 import { type Logger, silentLogger } from "./logger.ts";
@@ -126,7 +132,11 @@ export class ToolRegistry implements ToolView {
 
   /** Compiles every schema now, so that the first call does not pay for it. */
   async warm(): Promise<void> {
-    await warmValidators(this.getAll().flatMap((tool) => (tool.output === undefined ? [tool.parameters] : [tool.parameters, tool.output])));
+    await warmValidators(
+      this.getAll().flatMap((tool) =>
+        tool.output === undefined ? [tool.parameters] : [tool.parameters, tool.output],
+      ),
+    );
   }
 
   /** Listens; returns the function that stops listening. A listener that throws is reported to the logger. */
@@ -211,7 +221,9 @@ export class ToolRegistry implements ToolView {
     const limits = { ...DEFAULT_CALL_LIMITS, ...options.limits };
     for (const [key, value] of Object.entries(limits)) {
       if (!Number.isInteger(value) || value < 1) {
-        throw new ConfigError(`Registry limit "${key}" is ${String(value)}; use a whole number above 0.`, { code: "invalid_config" });
+        throw new ConfigError(`Registry limit "${key}" is ${String(value)}; use a whole number above 0.`, {
+          code: "invalid_config",
+        });
       }
     }
     return {
@@ -226,7 +238,10 @@ export class ToolRegistry implements ToolView {
     };
   }
 
-  #plan(tools: readonly Tool[], policy: ConflictPolicy): readonly { readonly tool: Tool; readonly action: Registration["action"] }[] {
+  #plan(
+    tools: readonly Tool[],
+    policy: ConflictPolicy,
+  ): readonly { readonly tool: Tool; readonly action: Registration["action"] }[] {
     const taken = new Set(this.#entries.keys());
     return tools.map((tool) => {
       const known = taken.has(tool.name);
@@ -250,7 +265,9 @@ export class ToolRegistry implements ToolView {
 
   #checkOpen(): void {
     if (!this.#frozen) return;
-    throw new RegistryError("The registry is frozen; register tools before freeze().", { code: "registry_frozen" });
+    throw new RegistryError("The registry is frozen; register tools before freeze().", {
+      code: "registry_frozen",
+    });
   }
 
   #notify(event: keyof RegistryEvents, data: RegistryEvents[keyof RegistryEvents]): void {
@@ -273,7 +290,9 @@ export function checkReferences(tools: ToolView): void {
     ] as const;
     for (const [path, target] of references) {
       if (target === undefined || tools.has(target)) continue;
-      throw new ContractError(`Tool "${name}" names "${target}" at ${path}, which is not registered.`, { path });
+      throw new ContractError(`Tool "${name}" names "${target}" at ${path}, which is not registered.`, {
+        path,
+      });
     }
   }
 }

@@ -16,7 +16,11 @@ export class RequestDigester {
   /** Covers everything that is sent, in order. */
   digest(request: ModelRequest): Digest {
     const { messages, tools = [], signal: _signal, ...rest } = request;
-    return digest("request/1", { ...rest, tools: this.#toolsDigest(tools), messages: this.#historyDigest(messages) });
+    return digest("request/1", {
+      ...rest,
+      tools: this.#toolsDigest(tools),
+      messages: this.#historyDigest(messages),
+    });
   }
 
   #historyDigest(messages: readonly Message[]): Digest {

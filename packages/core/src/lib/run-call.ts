@@ -64,7 +64,8 @@ export async function runCall(
         get failure() {
           return log.failure;
         },
-        late: (callId, settled) => late.push(settled.then(() => log.ended || log.emit("tool.settled", { callId })).then(() => {})),
+        late: (callId, settled) =>
+          late.push(settled.then(() => log.ended || log.emit("tool.settled", { callId })).then(() => {})),
       },
     },
   });
@@ -79,7 +80,11 @@ export async function runCall(
   return { result, record: log.record() };
 }
 
-function openCall(tools: ToolView, name: string, options: RunCallOptions): { readonly context: RunContext; readonly log: RunLog } {
+function openCall(
+  tools: ToolView,
+  name: string,
+  options: RunCallOptions,
+): { readonly context: RunContext; readonly log: RunLog } {
   const ports = options.ports ?? createPorts();
   const runId = ports.ids();
   const { principal = LOCAL_PROGRAM, owner = "local", grants = [], capture = "digest" } = options;
@@ -101,9 +106,22 @@ function openCall(tools: ToolView, name: string, options: RunCallOptions): { rea
     owner,
     capabilities: {
       digest: tools.digest(),
-      tools: tool === undefined ? [] : [{ name, digest: tool.digest, contractVersion: tool.contract.version, effects: tool.contract.effects.kind }],
+      tools:
+        tool === undefined
+          ? []
+          : [
+              {
+                name,
+                digest: tool.digest,
+                contractVersion: tool.contract.version,
+                effects: tool.contract.effects.kind,
+              },
+            ],
     },
-    authority: { grants: grants.map(({ ref, scopes }) => ({ ref, scopes })), waivers: tool?.contract.authority.waiver === undefined ? [] : [tool.contract.authority.waiver] },
+    authority: {
+      grants: grants.map(({ ref, scopes }) => ({ ref, scopes })),
+      waivers: tool?.contract.authority.waiver === undefined ? [] : [tool.contract.authority.waiver],
+    },
     limits: DEFAULT_LIMITS,
     environment: { runtime: `node ${process.versions.node}`, frameworkVersion: FRAMEWORK_VERSION },
     ...(options.traceContext === undefined ? {} : { traceContext: options.traceContext }),

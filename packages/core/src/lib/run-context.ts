@@ -40,9 +40,13 @@ export function childContext(parent: RunContext, overrides: ChildRun = {}): RunC
     ancestors: [...parent.ancestors, parent.runId],
     principal: parent.principal,
     owner: parent.owner,
-    grants: grantRefs === undefined ? parent.grants : parent.grants.filter((grant) => grantRefs.includes(grant.ref)),
+    grants:
+      grantRefs === undefined
+        ? parent.grants
+        : parent.grants.filter((grant) => grantRefs.includes(grant.ref)),
     limits: smallerLimits(parent.limits, overrides.limits ?? {}),
-    signal: overrides.signal === undefined ? parent.signal : AbortSignal.any([parent.signal, overrides.signal]),
+    signal:
+      overrides.signal === undefined ? parent.signal : AbortSignal.any([parent.signal, overrides.signal]),
     ports: parent.ports,
   };
 }

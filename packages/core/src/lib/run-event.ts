@@ -80,9 +80,17 @@ export interface RunStart {
   readonly principal: Principal;
   readonly owner: string;
   readonly model?: RunModel;
-  readonly capabilities: { readonly digest: Digest; readonly tools: readonly ToolSummary[]; readonly definitions?: Sealed<Json> };
+  readonly capabilities: {
+    readonly digest: Digest;
+    readonly tools: readonly ToolSummary[];
+    readonly definitions?: Sealed<Json>;
+  };
   readonly authority: {
-    readonly grants: readonly { readonly ref: string; readonly scopes: readonly string[]; readonly expiresAt?: string }[];
+    readonly grants: readonly {
+      readonly ref: string;
+      readonly scopes: readonly string[];
+      readonly expiresAt?: string;
+    }[];
     readonly waivers: readonly string[];
   };
   readonly limits: RunLimits;
@@ -155,9 +163,19 @@ export interface EventData {
     readonly reply: Sealed<readonly Part[]>;
     readonly warnings?: readonly { readonly code: string; readonly detail: string }[];
   };
-  "model.retried": { readonly callSeq: number; readonly attempt: number; readonly reason: string; readonly delayMs: number };
+  "model.retried": {
+    readonly callSeq: number;
+    readonly attempt: number;
+    readonly reason: string;
+    readonly delayMs: number;
+  };
   "model.reset": { readonly callSeq: number; readonly reason: string; readonly partial?: Sealed<string> };
-  "model.fallback": { readonly callSeq: number; readonly from: string; readonly to: string; readonly reason: string };
+  "model.fallback": {
+    readonly callSeq: number;
+    readonly from: string;
+    readonly to: string;
+    readonly reason: string;
+  };
   "model.failed": { readonly round: number; readonly callSeq: number; readonly error: RecordedError };
   "tools.revealed": { readonly names: readonly string[] };
   "tool.requested": CallRequest;
@@ -167,7 +185,11 @@ export interface EventData {
     readonly authority: CallAuthority;
     readonly result: Sealed<Json>;
   };
-  "tool.started": { readonly callId: string; readonly authority: CallAuthority; readonly idempotencyKeySource?: "caller" };
+  "tool.started": {
+    readonly callId: string;
+    readonly authority: CallAuthority;
+    readonly idempotencyKeySource?: "caller";
+  };
   "tool.finished": {
     readonly callId: string;
     readonly outcome: Outcome;

@@ -13,7 +13,10 @@ export function foldRun(events: Iterable<AnyRunEvent>): RunRecord {
   return fold.record();
 }
 
-type Terminal = Extract<AnyRunEvent, { type: "run.completed" | "run.limit_reached" | "run.failed" | "run.cancelled" }>;
+type Terminal = Extract<
+  AnyRunEvent,
+  { type: "run.completed" | "run.limit_reached" | "run.failed" | "run.cancelled" }
+>;
 type ModelRequest = EventData["model.requested"];
 
 /** The fold with its state, for writers and stores that keep it as events arrive. */
@@ -27,7 +30,10 @@ export class RunFold {
   #retries = 0;
   readonly #modelCalls: ModelCallRecord[] = [];
   readonly #toolCalls = new Map<string, ToolCallRecord>();
-  readonly #children = new Map<string, { readonly runId: string; readonly actor: string; readonly status: string }>();
+  readonly #children = new Map<
+    string,
+    { readonly runId: string; readonly actor: string; readonly status: string }
+  >();
   readonly #context: RunRecord["context"][number][] = [];
 
   /** True once the run has its terminal event. */
@@ -108,20 +114,27 @@ export class RunFold {
     }
   }
 
-  #ending(effects: RunEffects): Partial<Pick<RunRecord, "stopReason" | "endedAt" | "output" | "error" | "cancellation">> {
+  #ending(
+    effects: RunEffects,
+  ): Partial<Pick<RunRecord, "stopReason" | "endedAt" | "output" | "error" | "cancellation">> {
     const end = this.#terminal;
     if (end === undefined) return {};
     const base = { stopReason: end.data.stopReason, endedAt: end.at };
     if (end.type === "run.completed") return { ...base, output: end.data.output };
     if (end.type === "run.failed") return { ...base, error: end.data.error };
     if (end.type === "run.cancelled") {
-      return { ...base, cancellation: { requestedAt: end.at, reason: end.data.reason, effects: cancelledEffects(effects) } };
+      return {
+        ...base,
+        cancellation: { requestedAt: end.at, reason: end.data.reason, effects: cancelledEffects(effects) },
+      };
     }
     return end.data.partial === undefined ? base : { ...base, output: end.data.partial };
   }
 
   #reported(): readonly string[] {
-    const models = this.#modelCalls.flatMap((call) => (call.reportedModel === undefined ? [] : [call.reportedModel]));
+    const models = this.#modelCalls.flatMap((call) =>
+      call.reportedModel === undefined ? [] : [call.reportedModel],
+    );
     return [...new Set(models)];
   }
 
@@ -129,7 +142,11 @@ export class RunFold {
     const runId = event.data.childRunId;
     const known = this.#children.get(runId);
     const actor = "actor" in event.data ? event.data.actor : (known?.actor ?? "");
-    this.#children.set(runId, { runId, actor, status: "status" in event.data ? event.data.status : "running" });
+    this.#children.set(runId, {
+      runId,
+      actor,
+      status: "status" in event.data ? event.data.status : "running",
+    });
   }
 
   #applyModel(event: AnyRunEvent): void {
@@ -139,30 +156,47 @@ export class RunFold {
     } else if (event.type === "model.retried") {
       this.#retries += 1;
     } else if (event.type === "model.responded") {
-      this.#usage = this.#modelCalls.length === 0 ? event.data.usage : addUsage(this.#usage, event.data.usage);
+      this.#usage =
+        this.#modelCalls.length === 0 ? event.data.usage : addUsage(this.#usage, event.data.usage);
       this.#modelCalls.push(this.#modelCall(event.data));
     }
   }
 
   #modelCall(data: EventData["model.responded"]): ModelCallRecord {
     const { reply: _reply, warnings: _warnings, ...rest } = data;
-    if (this.#asked === undefined) throw new RecordError('A "model.responded" has no "model.requested" before it.');
+    if (this.#asked === undefined)
+      throw new RecordError('A "model.responded" has no "model.requested" before it.');
     return { ...rest, requestDigest: this.#asked.requestDigest, retries: this.#retries };
   }
 
   #applyTool(event: AnyRunEvent): void {
     if (event.type === "tool.requested") {
       const { runId, at } = event;
-      this.#toolCalls.set(event.data.callId, { ...event.data, runId, requestedAt: at, outcome: "not_started" });
+      this.#toolCalls.set(event.data.callId, {
+        ...event.data,
+        runId,
+        requestedAt: at,
+        outcome: "not_started",
+      });
     } else if (event.type === "tool.refused") {
       const { callId, code, authority, result } = event.data;
       this.#change(callId, { code, authority, result, endedAt: event.at });
     } else if (event.type === "tool.started") {
       // Until its result is known, a call that began has an unknown outcome.
-      this.#change(event.data.callId, { authority: event.data.authority, startedAt: event.at, outcome: "unknown" });
+      this.#change(event.data.callId, {
+        authority: event.data.authority,
+        startedAt: event.at,
+        outcome: "unknown",
+      });
     } else if (event.type === "tool.finished") {
       const { callId, outcome, code, durationMs, result } = event.data;
-      this.#change(callId, { outcome, durationMs, result, endedAt: event.at, ...(code === undefined ? {} : { code }) });
+      this.#change(callId, {
+        outcome,
+        durationMs,
+        result,
+        endedAt: event.at,
+        ...(code === undefined ? {} : { code }),
+      });
     } else if (event.type === "tool.settled") {
       this.#change(event.data.callId, { lateSettlement: true });
     }
@@ -175,7 +209,9 @@ export class RunFold {
   }
 
   #effects(start: RunStart): RunEffects {
-    const kinds = new Map<string, EffectKind>(start.capabilities.tools.map((tool) => [tool.name, tool.effects]));
+    const kinds = new Map<string, EffectKind>(
+      start.capabilities.tools.map((tool) => [tool.name, tool.effects]),
+    );
     const started = [...this.#toolCalls.values()].filter((call) => call.startedAt !== undefined);
     const writes = started.filter((call) => !["none", "read"].includes(kinds.get(call.toolName) ?? "write"));
     const unknown = writes.filter((call) => call.outcome === "unknown").map((call) => call.callId);
@@ -188,7 +224,8 @@ export class RunFold {
 
   #effectSummary(started: number, writes: readonly ToolCallRecord[]): RunEffects["summary"] {
     if (started === 0) return "none";
-    if (!writes.some((call) => call.outcome === "succeeded" || call.outcome === "unknown")) return "read_only";
+    if (!writes.some((call) => call.outcome === "succeeded" || call.outcome === "unknown"))
+      return "read_only";
     return this.#terminal?.type === "run.completed" ? "committed" : "partial";
   }
 }

@@ -5,7 +5,15 @@ import { OpenFunctionsError, StoreError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { Ports } from "./ports.ts";
-import { type AnyRunEvent, type ChainType, type EventData, type LiveEvent, type RunEvent, chainStart, hashEvent } from "./run-event.ts";
+import {
+  type AnyRunEvent,
+  type ChainType,
+  type EventData,
+  type LiveEvent,
+  type RunEvent,
+  chainStart,
+  hashEvent,
+} from "./run-event.ts";
 import { RunFold } from "./run-fold.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { RunStore } from "./run-store.ts";
@@ -64,7 +72,15 @@ export class RunLog {
 
   /** Appends an event to the chain. It is stored and delivered soon, together with others of the same tick. */
   emit<T extends ChainType>(type: T, data: EventData[T]): void {
-    const open = { v: 1 as const, runId: this.runId, seq: this.#seq, at: this.#now(), type, data, prev: this.#head };
+    const open = {
+      v: 1 as const,
+      runId: this.runId,
+      seq: this.#seq,
+      at: this.#now(),
+      type,
+      data,
+      prev: this.#head,
+    };
     const event = { ...open, hash: hashEvent(open) } as AnyRunEvent; // Proof: type and data are tied by T
     this.#seq += 1;
     this.#liveCount = 0;
@@ -167,7 +183,10 @@ export class RunLog {
     try {
       observe(event);
     } catch (cause) {
-      this.#options.logger.warn("An observer of run events threw.", { cause: String(cause), runId: this.runId });
+      this.#options.logger.warn("An observer of run events threw.", {
+        cause: String(cause),
+        runId: this.runId,
+      });
     }
   }
 }

@@ -19,7 +19,9 @@ export function runLoop(options: LoopOptions): LoopRun {
   const queue = new EventQueue(() => state.abort("the reader left"));
   const state = new RunState(options, (event) => queue.push(event));
   // The first event comes a tick later, so that the caller can begin to read.
-  const result = Promise.resolve().then(() => drive(state)).finally(() => queue.end());
+  const result = Promise.resolve()
+    .then(() => drive(state))
+    .finally(() => queue.end());
   return {
     runId: state.context.runId,
     result,
@@ -61,11 +63,23 @@ function accept(reply: ModelReply): Ending | undefined {
     case "length":
       return { status: "limit_reached", stopReason: "output_truncated", partial: reply.text };
     case "refusal":
-      return { status: "failed", stopReason: "refusal", message: reply.text || "The model refused to answer." };
+      return {
+        status: "failed",
+        stopReason: "refusal",
+        message: reply.text || "The model refused to answer.",
+      };
     case "content_filter":
-      return { status: "failed", stopReason: "content_filter", message: "The provider's content filter stopped the answer." };
+      return {
+        status: "failed",
+        stopReason: "content_filter",
+        message: "The provider's content filter stopped the answer.",
+      };
     case "error":
-      return { status: "failed", stopReason: "provider_error", message: "The provider ended the reply with an error." };
+      return {
+        status: "failed",
+        stopReason: "provider_error",
+        message: "The provider ended the reply with an error.",
+      };
     default:
       return undefined;
   }
@@ -92,7 +106,11 @@ function stopAfter(state: RunState, results: readonly CallResult[]): Ending | un
   if (state.guard.exhausted) return { status: "limit_reached", stopReason: "repeated_calls" };
   const unknown = results.some((result) => result.outcome === "unknown");
   if (!unknown || state.options.onUnknownEffect !== "stop") return undefined;
-  return { status: "failed", stopReason: "tool_effect_unknown", message: "A call with effects has no known outcome." };
+  return {
+    status: "failed",
+    stopReason: "tool_effect_unknown",
+    message: "A call with effects has no known outcome.",
+  };
 }
 
 function applyVerdict(state: RunState, verdict: LoopVerdict): Ending | undefined {
@@ -105,7 +123,12 @@ function applyVerdict(state: RunState, verdict: LoopVerdict): Ending | undefined
       state.steer(verdict.message);
       return undefined;
     case "give_up":
-      return { status: "failed", stopReason: "protocol_error", message: verdict.error.message, error: verdict.error };
+      return {
+        status: "failed",
+        stopReason: "protocol_error",
+        message: verdict.error.message,
+        error: verdict.error,
+      };
     case "continue":
       return undefined;
   }

@@ -1,6 +1,14 @@
 /** What a run is given, and what it gives back. */
 
-import type { AIAdapter, ModelReply, ReasoningEffort, ResponseFormat, Sampling, ToolChoice, Usage } from "./adapter.ts";
+import type {
+  AIAdapter,
+  ModelReply,
+  ReasoningEffort,
+  ResponseFormat,
+  Sampling,
+  ToolChoice,
+  Usage,
+} from "./adapter.ts";
 import type { BuiltContext } from "./context-prompt.ts";
 import type { OpenFunctionsError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
@@ -19,7 +27,10 @@ import type { ToolView } from "./tool-view.ts";
 
 /** Shortens a history that no longer fits the model's window; never splits a call from its result. */
 export interface Compactor {
-  compact(messages: readonly Message[], options: { readonly signal: AbortSignal }): Promise<readonly Message[]>;
+  compact(
+    messages: readonly Message[],
+    options: { readonly signal: AbortSignal },
+  ): Promise<readonly Message[]>;
 }
 
 /** What an entry point makes of a reply, where "answered" is not enough (structured output). */
@@ -32,7 +43,11 @@ export interface ReplyPolicy {
 
 /** Accept ends the run; `ask_again` sends the text as the next user message; `continue` goes on. */
 export type ReplyVerdict =
-  | { readonly type: "accept"; readonly stopReason: "model_response" | "structured_output"; readonly text: string }
+  | {
+      readonly type: "accept";
+      readonly stopReason: "model_response" | "structured_output";
+      readonly text: string;
+    }
   | { readonly type: "ask_again"; readonly message: string }
   | { readonly type: "give_up"; readonly error: OpenFunctionsError }
   | { readonly type: "continue" };

@@ -78,6 +78,10 @@ export interface RunRecord extends Omit<RunStart, "model"> {
   readonly effects: RunEffects;
   readonly output?: Sealed<string>;
   readonly error?: RecordedError;
-  readonly cancellation?: { readonly requestedAt: string; readonly reason: Sealed<string>; readonly effects: "none" | "partial" | "committed" | "unknown" };
+  readonly cancellation?: {
+    readonly requestedAt: string;
+    readonly reason: Sealed<string>;
+    readonly effects: "none" | "partial" | "committed" | "unknown";
+  };
   readonly head: Digest;
 }

@@ -21,7 +21,9 @@ export function createRunContext(options: LoopOptions, signal: AbortSignal): Run
   const { parent } = options;
   if (parent !== undefined) {
     if (parent.depth >= MAX_DEPTH) {
-      throw new ConfigError(`A run may start runs at most ${MAX_DEPTH} levels deep.`, { code: "invalid_config" });
+      throw new ConfigError(`A run may start runs at most ${MAX_DEPTH} levels deep.`, {
+        code: "invalid_config",
+      });
     }
     const runId = options.runId === undefined ? {} : { runId: options.runId };
     // The parent's signal reaches the run through `watch`, which also notes why it stopped.
@@ -93,7 +95,11 @@ export function describeStart(
       ...(capture === "full" ? { definitions: log.seal<Json>(tools.definitions() as never) } : {}), // Proof: schemas and contracts are JSON
     },
     authority: {
-      grants: context.grants.map(({ ref, scopes, expiresAt }) => ({ ref, scopes, ...(expiresAt === undefined ? {} : { expiresAt }) })),
+      grants: context.grants.map(({ ref, scopes, expiresAt }) => ({
+        ref,
+        scopes,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      })),
       waivers: tools.waivers(),
     },
     limits: context.limits,

@@ -33,7 +33,11 @@ export interface RunStore {
   /**
    * Appends atomically. Throws `StoreError` `store_conflict` unless the run holds exactly `expectedSeq` events.
    */
-  append(runId: string, events: readonly AnyRunEvent[], options: { readonly expectedSeq: number }): Promise<void>;
+  append(
+    runId: string,
+    events: readonly AnyRunEvent[],
+    options: { readonly expectedSeq: number },
+  ): Promise<void>;
   /** The events from `fromSeq` (default 0); nothing for an unknown run. */
   read(runId: string, fromSeq?: number): AsyncIterable<AnyRunEvent>;
   /** The record as it stands, or undefined for an unknown run. */
@@ -59,8 +63,13 @@ export function createMemoryRunStore(): RunStore {
     append: async (runId, events, { expectedSeq }) => appendTo(runs, runId, { events, expectedSeq }),
     read: (runId, fromSeq = 0) => readFrom(runs.get(runId)?.events.slice(fromSeq) ?? []),
     get: async (runId) => runs.get(runId)?.fold.record(),
-    list: async (query = {}) => listRuns([...runs.values()].map((run) => run.fold.record()), query),
-    watch: (runId, fromSeq, signal) => watchRun(runs, { runId, fromSeq, signal: signal ?? new AbortController().signal }),
+    list: async (query = {}) =>
+      listRuns(
+        [...runs.values()].map((run) => run.fold.record()),
+        query,
+      ),
+    watch: (runId, fromSeq, signal) =>
+      watchRun(runs, { runId, fromSeq, signal: signal ?? new AbortController().signal }),
     remove: async (runId) => runs.delete(runId),
     close: async () => {},
   };
@@ -73,9 +82,12 @@ function appendTo(
 ): void {
   const run = runs.get(runId) ?? { events: [], fold: new RunFold(), waiting: new Set<() => void>() };
   if (run.events.length !== batch.expectedSeq) {
-    throw new StoreError(`Run "${runId}" holds ${run.events.length} events, not ${batch.expectedSeq}: another writer was here.`, {
-      code: "store_conflict",
-    });
+    throw new StoreError(
+      `Run "${runId}" holds ${run.events.length} events, not ${batch.expectedSeq}: another writer was here.`,
+      {
+        code: "store_conflict",
+      },
+    );
   }
   for (const event of batch.events) {
     run.events.push(event);
@@ -124,7 +136,8 @@ const LIST_LIMIT = 50;
 /** Filters, orders (newest first) and pages records; shared by stores without an index of their own. */
 export function listRuns(records: readonly RunRecord[], query: RunQuery): RunPage {
   const wanted = records.filter((record) => matches(record, query)).sort(newestFirst);
-  const start = query.cursor === undefined ? 0 : wanted.findIndex((record) => sortKey(record) < (query.cursor ?? "")); 
+  const start =
+    query.cursor === undefined ? 0 : wanted.findIndex((record) => sortKey(record) < (query.cursor ?? ""));
   const from = start === -1 ? wanted.length : start;
   const limit = query.limit ?? LIST_LIMIT;
   const runs = wanted.slice(from, from + limit);

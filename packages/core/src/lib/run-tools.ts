@@ -35,12 +35,20 @@ export class RunTools {
 
   /** The waivers of destructive tools. */
   waivers(): readonly string[] {
-    return this.#sorted().flatMap(({ contract }) => (contract.authority.waiver === undefined ? [] : [contract.authority.waiver]));
+    return this.#sorted().flatMap(({ contract }) =>
+      contract.authority.waiver === undefined ? [] : [contract.authority.waiver],
+    );
   }
 
   /** Definitions as data, so that a record file can be replayed alone. */
   definitions(): readonly object[] {
-    return this.#sorted().map(({ name, description, parameters, output, contract }) => ({ name, description, parameters, output, contract }));
+    return this.#sorted().map(({ name, description, parameters, output, contract }) => ({
+      name,
+      description,
+      parameters,
+      output,
+      contract,
+    }));
   }
 
   /**
@@ -72,7 +80,12 @@ const MODEL_TOOLS = new WeakMap<Tool, ModelTool>(); // a cache by identity: tool
 
 function toModelTool(tool: Tool): ModelTool {
   const { name, parameters, examples } = tool;
-  const fresh = { name, description: describeTool(tool), inputSchema: parameters, ...(examples === undefined ? {} : { examples }) };
+  const fresh = {
+    name,
+    description: describeTool(tool),
+    inputSchema: parameters,
+    ...(examples === undefined ? {} : { examples }),
+  };
   const known = MODEL_TOOLS.get(tool) ?? Object.freeze(fresh);
   MODEL_TOOLS.set(tool, known);
   return known;
@@ -84,7 +97,9 @@ function createToolsSearch(deferred: readonly Tool[]): Tool {
     description: `Finds more tools by name or purpose; ${deferred.length} are not listed. Those found can then be called.`,
     inputSchema: {
       type: "object",
-      properties: { query: { type: "string", minLength: 1, description: "What the tool should do, in a few words." } },
+      properties: {
+        query: { type: "string", minLength: 1, description: "What the tool should do, in a few words." },
+      },
       required: ["query"],
     },
     contract: "read",
@@ -97,8 +112,12 @@ function createToolsSearch(deferred: readonly Tool[]): Tool {
 
 function rank(tools: readonly Tool[], query: string): readonly Tool[] {
   const words = wordsOf(query);
-  const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0);
-  return scored.sort((left, right) => right.score - left.score || (left.tool.name < right.tool.name ? -1 : 1)).map(({ tool }) => tool);
+  const scored = tools
+    .map((tool) => ({ tool, score: scoreOf(tool, words) }))
+    .filter(({ score }) => score > 0);
+  return scored
+    .sort((left, right) => right.score - left.score || (left.tool.name < right.tool.name ? -1 : 1))
+    .map(({ tool }) => tool);
 }
 
 function scoreOf(tool: Tool, words: readonly string[]): number {
@@ -108,5 +127,8 @@ function scoreOf(tool: Tool, words: readonly string[]): number {
 }
 
 function wordsOf(text: string): readonly string[] {
-  return text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 1);
+  return text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word.length > 1);
 }

@@ -123,7 +123,9 @@ describe("references", () => {
     expect(problemsOf({ a: { $ref: "https://example.com/x.json" } })[0]).toContain("local reference");
     expect(problemsOf({ a: { $ref: "#/$defs/none" } })[0]).toContain("where no schema is");
     // ajv would not find it either
-    expect(problemsOf({ a: { $ref: "#n" }, b: { prefixItems: [{ $anchor: "n" }] } })[0]).toContain("where no schema is");
+    expect(problemsOf({ a: { $ref: "#n" }, b: { prefixItems: [{ $anchor: "n" }] } })[0]).toContain(
+      "where no schema is",
+    );
     expect(problemsOf({ a: { $ref: "#/properties" } })[0]).toContain("where no schema is");
   });
   it("may be recursive through a property but not for the same value", () => {

@@ -79,7 +79,7 @@ export interface StandardIssue {
 export type ToolSchema = JsonSchemaObject | StandardSchema;
 
 /** The type a handler receives for a schema: a Standard Schema's output, or what the JSON Schema means. */
-export type InferOutput<S> = S extends StandardSchema<infer _Input, infer Output> ? Output : InferSchema<S>;
+export type InferOutput<S> = S extends StandardSchema<unknown, infer Output> ? Output : InferSchema<S>;
 
 /**
  * The TypeScript that a JSON Schema literal means. `$ref`, `allOf`, `not` and `if` infer `unknown` for that
@@ -93,7 +93,11 @@ export type InferSchema<S> = S extends { readonly const: infer C }
       ? InferSchema<A[number]>
       : S extends { readonly oneOf: infer O extends readonly unknown[] }
         ? InferSchema<O[number]>
-        : S extends { readonly $ref: string } | { readonly allOf: unknown } | { readonly not: unknown } | { readonly if: unknown }
+        : S extends
+              | { readonly $ref: string }
+              | { readonly allOf: unknown }
+              | { readonly not: unknown }
+              | { readonly if: unknown }
           ? unknown
           : S extends { readonly type: infer T }
             ? InferType<S, T extends readonly (infer U)[] ? U : T>

@@ -50,7 +50,12 @@ describe("the JSON file store", () => {
     const path = join(dir, "stores", "things.json");
     await writeFile(path, '{"a": 1');
     const store = await createStore("things", { dir });
-    for (const call of [() => store.get("a"), () => store.set("a", 2), () => store.update("a", () => ({ set: 3 })), () => store.clear()]) {
+    for (const call of [
+      () => store.get("a"),
+      () => store.set("a", 2),
+      () => store.update("a", () => ({ set: 3 })),
+      () => store.clear(),
+    ]) {
       await expect(call()).rejects.toMatchObject({ code: "store_corrupt" });
     }
     expect(await readFile(path, "utf8")).toBe('{"a": 1');
@@ -82,7 +87,10 @@ describe("the JSON file store", () => {
     const dir = await folder();
     await mkdir(join(dir, "stores"));
     const { hostname } = await import("node:os");
-    await writeFile(join(dir, "stores", "things.json.lock"), JSON.stringify({ pid: 2 ** 22 + 1, host: hostname() }));
+    await writeFile(
+      join(dir, "stores", "things.json.lock"),
+      JSON.stringify({ pid: 2 ** 22 + 1, host: hostname() }),
+    );
     const store = await createStore("things", { dir });
     await store.set("a", 1);
     expect(await store.get("a")).toBe(1);

@@ -46,21 +46,28 @@ const MAX_KEY_LENGTH = 512;
 const MAX_VALUE_CHARS = 8 * 1024 * 1024;
 const MAX_VALUE_DEPTH = 64;
 const DEFAULT_PAGE = 100;
+// oxlint-disable-next-line no-control-regex -- control characters are what is refused
+const CONTROL = /[\u0000-\u001f\u007f]/;
 const STORE_NAME = /^[a-z][a-z0-9_-]{0,62}$/;
 
 /** Throws `InputError` for a key that no store takes. */
 export function checkStoreKey(key: string): void {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
-  if (typeof key === "string" && key.length > 0 && key.length <= MAX_KEY_LENGTH && !/[\u0000-\u001f\u007f]/.test(key)) return;
-  throw new InputError(`Store key ${JSON.stringify(key)?.slice(0, 80)} must have 1 to 512 characters and no control characters.`);
+  const fits = typeof key === "string" && key.length > 0 && key.length <= MAX_KEY_LENGTH;
+  if (fits && !CONTROL.test(key)) return;
+  throw new InputError(
+    `Store key ${JSON.stringify(key)?.slice(0, 80)} must have 1 to 512 characters and no control characters.`,
+  );
 }
 
 /** Throws `ConfigError` `bad_store_name` for a name that no store takes. */
 export function checkStoreName(name: string): void {
   if (STORE_NAME.test(name)) return;
-  throw new ConfigError(`Store name ${JSON.stringify(name)} is not allowed: use a-z, 0-9, _ and -, beginning with a letter, at most 63 characters.`, {
-    code: "bad_store_name",
-  });
+  throw new ConfigError(
+    `Store name ${JSON.stringify(name)} is not allowed: use a-z, 0-9, _ and -, beginning with a letter, at most 63 characters.`,
+    {
+      code: "bad_store_name",
+    },
+  );
 }
 
 /** A copy of a value that is JSON and not too large. Throws `InputError` otherwise. */
@@ -68,9 +75,12 @@ export function copyStoreValue<T extends Json>(value: T): T {
   const { copy, problems } = copyJson(value, MAX_VALUE_DEPTH);
   const [first] = problems;
   if (first !== undefined || value === undefined) {
-    throw new InputError(`A stored value must be JSON${first === undefined ? "" : `: "${first.path}" ${first.problem}`}.`);
+    throw new InputError(
+      `A stored value must be JSON${first === undefined ? "" : `: "${first.path}" ${first.problem}`}.`,
+    );
   }
-  if (JSON.stringify(copy).length > MAX_VALUE_CHARS) throw new InputError("A stored value may have at most 8 MiB of JSON text.");
+  if (JSON.stringify(copy).length > MAX_VALUE_CHARS)
+    throw new InputError("A stored value may have at most 8 MiB of JSON text.");
   return copy as T; // Proof: a JSON copy of T is a T
 }
 
@@ -84,7 +94,8 @@ export function pageOfKeys(
   keys: readonly string[],
   { prefix = "", limit = DEFAULT_PAGE, cursor }: StoreQuery,
 ): { readonly keys: readonly string[]; readonly cursor?: string } {
-  if (!Number.isInteger(limit) || limit < 1) throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
   const wanted = keys.filter((key) => key.startsWith(prefix) && (cursor === undefined || key > cursor));
   const page = wanted.slice(0, limit);
   const last = page.at(-1);

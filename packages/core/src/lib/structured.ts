@@ -16,11 +16,22 @@ import { validatorFor } from "./validate.ts";
 import { describeProblems } from "./validation-message.ts";
 
 /** Options of `generateStructured`. */
-export interface StructuredOptions<S extends ToolSchema>
-  extends Pick<
-    LoopOptions,
-    "system" | "signal" | "ports" | "store" | "capture" | "logger" | "limits" | "parent" | "owner" | "principal" | "sampling" | "reasoning" | "maxOutputTokens"
-  > {
+export interface StructuredOptions<S extends ToolSchema> extends Pick<
+  LoopOptions,
+  | "system"
+  | "signal"
+  | "ports"
+  | "store"
+  | "capture"
+  | "logger"
+  | "limits"
+  | "parent"
+  | "owner"
+  | "principal"
+  | "sampling"
+  | "reasoning"
+  | "maxOutputTokens"
+> {
   readonly schema: S;
   /** The question; or give `messages`. */
   readonly prompt?: string;
@@ -34,8 +45,20 @@ export class StructuredOutputError extends OpenFunctionsError {
   readonly attempts: number;
   readonly problems: readonly string[];
   readonly run: RunRecord | undefined;
-  constructor(message: string, options: { readonly attempts: number; readonly problems: readonly string[]; readonly run?: RunRecord; readonly cause?: unknown }) {
-    super(message, { code: "structured_output_failed", cause: options.cause, details: { attempts: options.attempts, problems: options.problems } });
+  constructor(
+    message: string,
+    options: {
+      readonly attempts: number;
+      readonly problems: readonly string[];
+      readonly run?: RunRecord;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(message, {
+      code: "structured_output_failed",
+      cause: options.cause,
+      details: { attempts: options.attempts, problems: options.problems },
+    });
     this.attempts = options.attempts;
     this.problems = options.problems;
     this.run = options.run;
@@ -58,7 +81,13 @@ export async function generateStructured<const S extends ToolSchema>(
   const schema = emitJsonSchema(options.schema);
   const asking = new Asking(options.schema, schema, options.repairs ?? 1);
   const native = adapter.capabilities.jsonSchema;
-  const { schema: _schema, prompt = "", messages = [{ role: "user" as const, content: prompt }], repairs: _repairs, ...rest } = options;
+  const {
+    schema: _schema,
+    prompt = "",
+    messages = [{ role: "user" as const, content: prompt }],
+    repairs: _repairs,
+    ...rest
+  } = options;
   const result = await runLoop({
     ...rest,
     adapter,
@@ -66,13 +95,16 @@ export async function generateStructured<const S extends ToolSchema>(
     kind: "structured",
     actor: { name: "structured" },
     policy: asking,
-    ...(native ? { responseFormat: { type: "json_schema" as const, name: ANSWER_NAME, schema } } : asking.forcedTool(adapter)),
+    ...(native
+      ? { responseFormat: { type: "json_schema" as const, name: ANSWER_NAME, schema } }
+      : asking.forcedTool(adapter)),
   }).result;
   if (result.status === "completed" && asking.accepted !== undefined) {
     // Proof: the value passed the schema that S stands for
     return { value: asking.accepted.value as InferOutput<S>, run: result.record, attempts: asking.attempts };
   }
-  if (result.status === "cancelled") throw options.signal?.reason ?? new DOMException("The run was cancelled.", "AbortError");
+  if (result.status === "cancelled")
+    throw options.signal?.reason ?? new DOMException("The run was cancelled.", "AbortError");
   if (result.error !== undefined && result.error.code !== "structured_output_failed") throw result.error;
   throw new StructuredOutputError(
     `No answer fit the schema after ${asking.attempts} attempt(s): ${asking.problems[0] ?? result.stopReason}`,
@@ -99,7 +131,11 @@ class Asking implements ReplyPolicy {
   forcedTool(adapter: AIAdapter): Pick<LoopOptions, "tools" | "toolChoice" | "parallelToolCalls"> {
     const tools = new ToolRegistry();
     tools.register(this.#answerTool());
-    return { tools, toolChoice: adapter.capabilities.forcedChoice ? { name: TOOL_NAME } : "auto", parallelToolCalls: false };
+    return {
+      tools,
+      toolChoice: adapter.capabilities.forcedChoice ? { name: TOOL_NAME } : "auto",
+      parallelToolCalls: false,
+    };
   }
 
   async onAnswer(reply: ModelReply): Promise<ReplyVerdict> {
@@ -122,7 +158,14 @@ class Asking implements ReplyPolicy {
     return defineTool({
       name: TOOL_NAME,
       description: "Gives the final answer. Call it exactly once, with the whole answer.",
-      inputSchema: wrapped ? { type: "object", properties: { value: this.#schema }, required: ["value"], additionalProperties: false } : this.#source,
+      inputSchema: wrapped
+        ? {
+            type: "object",
+            properties: { value: this.#schema },
+            required: ["value"],
+            additionalProperties: false,
+          }
+        : this.#source,
       contract: "read",
       handler: (params) => {
         this.accepted = { value: wrapped ? Reflect.get(Object(params), "value") : params };
@@ -133,7 +176,8 @@ class Asking implements ReplyPolicy {
 
   async #check(text: string): Promise<readonly string[]> {
     const parsed = parseJson(text);
-    if (!parsed.ok) return ["The answer is not JSON. Answer with JSON that fits the schema and nothing else."];
+    if (!parsed.ok)
+      return ["The answer is not JSON. Answer with JSON that fits the schema and nothing else."];
     if (isStandardSchema(this.#source)) {
       const checked = await this.#source["~standard"].validate(parsed.value);
       if (checked.issues !== undefined) return checked.issues.map((issue) => issue.message);
@@ -141,7 +185,14 @@ class Asking implements ReplyPolicy {
       return [];
     }
     const problems = await validatorFor(this.#schema).validate(parsed.value);
-    if (problems.length > 0) return [describeProblems(ANSWER_NAME, problems, { schema: this.#schema, value: parsed.value, what: "answer" })];
+    if (problems.length > 0)
+      return [
+        describeProblems(ANSWER_NAME, problems, {
+          schema: this.#schema,
+          value: parsed.value,
+          what: "answer",
+        }),
+      ];
     this.accepted = { value: parsed.value };
     return [];
   }
@@ -149,11 +200,17 @@ class Asking implements ReplyPolicy {
   #again(problems: readonly string[]): ReplyVerdict {
     this.problems = problems;
     if (this.attempts > this.#repairs) return this.#giveUp();
-    return { type: "ask_again", message: `The answer does not fit the schema:\n${problems.join("\n")}\nGive the corrected answer.` };
+    return {
+      type: "ask_again",
+      message: `The answer does not fit the schema:\n${problems.join("\n")}\nGive the corrected answer.`,
+    };
   }
 
   #giveUp(): ReplyVerdict {
-    const error = new StructuredOutputError("No answer fit the schema.", { attempts: this.attempts, problems: this.problems });
+    const error = new StructuredOutputError("No answer fit the schema.", {
+      attempts: this.attempts,
+      problems: this.problems,
+    });
     return { type: "give_up", error };
   }
 }
@@ -168,7 +225,10 @@ function isObjectSchema(schema: JsonSchemaObject): boolean {
 
 function parseJson(text: string): { readonly ok: true; readonly value: Json } | { readonly ok: false } {
   try {
-    const bare = text.trim().replace(/^```(?:json)?\s*/, "").replace(/\s*```$/, "");
+    const bare = text
+      .trim()
+      .replace(/^```(?:json)?\s*/, "")
+      .replace(/\s*```$/, "");
     return { ok: true, value: JSON.parse(bare) as Json }; // Proof: JSON.parse gives JSON
   } catch {
     return { ok: false };

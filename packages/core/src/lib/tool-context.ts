@@ -12,7 +12,12 @@ import type { ToolContext } from "./tool.ts";
 
 /** The context of one call. `report` receives progress that is JSON; anything else is dropped with a warning. */
 export function createToolContext(
-  about: { readonly callId: string; readonly call: CallContext; readonly control: { readonly signal: AbortSignal }; readonly idempotencyKey?: string },
+  about: {
+    readonly callId: string;
+    readonly call: CallContext;
+    readonly control: { readonly signal: AbortSignal };
+    readonly idempotencyKey?: string;
+  },
   services: { readonly ports: Ports; readonly logger: Logger },
   report: (update: Json) => void,
 ): ToolContext {
@@ -41,7 +46,11 @@ export function createToolContext(
       report(copy);
       call.onProgress?.(copy);
     },
-    child: (overrides) => childContext(run ?? rootContext({ ...context, signal: control.signal }), { signal: control.signal, ...overrides }),
+    child: (overrides) =>
+      childContext(run ?? rootContext({ ...context, signal: control.signal }), {
+        signal: control.signal,
+        ...overrides,
+      }),
   };
 }
 

@@ -4,7 +4,11 @@ import { ToolRegistry } from "./registry.ts";
 import type { ToolDefinition, ToolTest } from "./tool.ts";
 import { runToolTests } from "./tool-tests.ts";
 
-function registry(handler: () => unknown, expects: ToolTest["expect"], changes: Partial<ToolDefinition> = {}): ToolRegistry {
+function registry(
+  handler: () => unknown,
+  expects: ToolTest["expect"],
+  changes: Partial<ToolDefinition> = {},
+): ToolRegistry {
   const tools = new ToolRegistry();
   tools.register({
     name: "act",
@@ -18,7 +22,8 @@ function registry(handler: () => unknown, expects: ToolTest["expect"], changes: 
   return tools;
 }
 
-const outcome = async (handler: () => unknown, expects: ToolTest["expect"]) => (await runToolTests(registry(handler, expects))).failed === 0;
+const outcome = async (handler: () => unknown, expects: ToolTest["expect"]) =>
+  (await runToolTests(registry(handler, expects))).failed === 0;
 
 describe("runToolTests", () => {
   it("core Q1: data is expected and the result has none: the test fails", async () => {
@@ -44,7 +49,13 @@ describe("runToolTests", () => {
   });
 
   it("counts tools without tests as skipped, and refuses a test that expects nothing", async () => {
-    const { tests: _tests, ...bare } = { tests: undefined, name: "bare", description: "has none", inputSchema: { type: "object", properties: {} }, handler: () => ok(1) } as const;
+    const { tests: _tests, ...bare } = {
+      tests: undefined,
+      name: "bare",
+      description: "has none",
+      inputSchema: { type: "object", properties: {} },
+      handler: () => ok(1),
+    } as const;
     const tools = registry(() => ok(1), { success: true });
     tools.register(bare);
     expect(await runToolTests(tools)).toMatchObject({ passed: 1, failed: 0, skipped: 1 });

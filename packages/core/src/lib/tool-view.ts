@@ -136,7 +136,10 @@ export class SelectedTools implements ToolView {
 
   digest(): Digest {
     const tools = this.#current();
-    this.#digest ??= digest("registry/1", sortedByName(tools).map((tool) => [tool.name, tool.digest]));
+    this.#digest ??= digest(
+      "registry/1",
+      sortedByName(tools).map((tool) => [tool.name, tool.digest]),
+    );
     return this.#digest;
   }
 
@@ -166,7 +169,10 @@ export class SelectedTools implements ToolView {
     });
   }
 
-  #compiled<T>(dialect: Parameters<typeof compileSchema>[1], encode: (tool: Tool, schema: CompiledSchema) => T): readonly T[] {
+  #compiled<T>(
+    dialect: Parameters<typeof compileSchema>[1],
+    encode: (tool: Tool, schema: CompiledSchema) => T,
+  ): readonly T[] {
     return sortedByName(this.#current()).map((tool) => encode(tool, compileSchema(tool.parameters, dialect)));
   }
 
@@ -203,7 +209,8 @@ function select(entries: ReadonlyMap<string, ToolEntry>, filter: ToolFilter): Re
   const everything = names === undefined && tags === undefined;
   return new Map(
     [...entries].filter(([name, { tool }]) => {
-      const picked = everything || names?.includes(name) === true || tags?.some((tag) => tool.tags.includes(tag)) === true;
+      const picked =
+        everything || names?.includes(name) === true || tags?.some((tag) => tool.tags.includes(tag)) === true;
       const allowed = effects === undefined || effects.includes(tool.contract.effects.kind);
       return picked && allowed && !exclude.includes(name);
     }),

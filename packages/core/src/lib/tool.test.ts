@@ -51,7 +51,9 @@ describe("defineTool", () => {
   });
 
   it("core T7: refuses an unknown keyword and suggests the nearest", () => {
-    const error = errorOf(define({ inputSchema: { type: "object", properties: { a: { type: "string", minLenght: 1 } } } }));
+    const error = errorOf(
+      define({ inputSchema: { type: "object", properties: { a: { type: "string", minLenght: 1 } } } }),
+    );
     expect(error.message).toContain("minLenght");
     expect(error.message).toContain("minLength");
     expect(error.message).toContain("properties.a");
@@ -63,7 +65,12 @@ describe("defineTool", () => {
   });
 
   it("core T10: refuses a keyParam that the schema does not declare", () => {
-    const contract = { version: "1", authority: { level: "session" }, effects: { kind: "write" }, idempotency: { mode: "keyed", keyParam: "ref" } };
+    const contract = {
+      version: "1",
+      authority: { level: "session" },
+      effects: { kind: "write" },
+      idempotency: { mode: "keyed", keyParam: "ref" },
+    };
     try {
       define({ contract })();
       expect.unreachable();
@@ -94,7 +101,14 @@ describe("defineTool", () => {
     expect((await registry.execute("echo", {})).code).toBe("invalid_input");
     const tool = registry.get("echo");
     expect(tool).toBeDefined();
-    for (const part of [tool, tool?.parameters, tool?.parameters.properties, tool?.contract, tool?.contract.effects, tool?.tags]) {
+    for (const part of [
+      tool,
+      tool?.parameters,
+      tool?.parameters.properties,
+      tool?.contract,
+      tool?.contract.effects,
+      tool?.tags,
+    ]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
@@ -112,14 +126,25 @@ describe("defineTool", () => {
     expect(tool.parameters.properties).toHaveProperty("count");
     const registry = new ToolRegistry();
     registry.register(tool);
-    expect(await registry.execute("count_it", { count: "21" })).toMatchObject({ success: true, data: { doubled: 42, note: "none" } });
-    expect(await registry.execute("count_it", { count: 21 })).toMatchObject({ success: false, code: "invalid_input" });
+    expect(await registry.execute("count_it", { count: "21" })).toMatchObject({
+      success: true,
+      data: { doubled: 42, note: "none" },
+    });
+    expect(await registry.execute("count_it", { count: 21 })).toMatchObject({
+      success: false,
+      code: "invalid_input",
+    });
   });
 
   it("refuses empty and repeated tags, and unknown contract fields and values", () => {
     expect(errorOf(define({ tags: ["a", "a"] })).field).toBe("tags");
     expect(errorOf(define({ tags: [" "] })).field).toBe("tags");
-    const whole = { version: "1", authority: { level: "none" }, effects: { kind: "read" }, idempotency: { mode: "natural" } };
+    const whole = {
+      version: "1",
+      authority: { level: "none" },
+      effects: { kind: "read" },
+      idempotency: { mode: "natural" },
+    };
     for (const [contract, path] of [
       [{ ...whole, effects: { kind: "raed" } }, "effects.kind"],
       [{ ...whole, extra: 1 }, "extra"],
@@ -137,9 +162,19 @@ describe("defineTool", () => {
 
   it("expands the shorthands, and no contract at all is the pessimistic one", () => {
     const read = define({ contract: "read" })() as { contract: unknown };
-    expect(read.contract).toMatchObject({ version: "1", authority: { level: "none" }, effects: { kind: "read", undo: "not_needed" }, idempotency: { mode: "natural" } });
+    expect(read.contract).toMatchObject({
+      version: "1",
+      authority: { level: "none" },
+      effects: { kind: "read", undo: "not_needed" },
+      idempotency: { mode: "natural" },
+    });
     const none = define({})() as { contract: unknown };
     expect(none.contract).toEqual((define({ contract: "write" })() as { contract: unknown }).contract);
-    expect(none.contract).toMatchObject({ authority: { level: "session" }, effects: { kind: "write", openWorld: true, undo: "impossible" }, idempotency: { mode: "none" }, concurrency: { parallelSafe: false } });
+    expect(none.contract).toMatchObject({
+      authority: { level: "session" },
+      effects: { kind: "write", openWorld: true, undo: "impossible" },
+      idempotency: { mode: "none" },
+      concurrency: { parallelSafe: false },
+    });
   });
 });

@@ -1,6 +1,11 @@
 /** A named capability: a schema for the model, a contract for us, a handler. */
 
-import { type CapabilityContract, type ContractShorthand, type NormalContract, normalizeContract } from "./contract.ts";
+import {
+  type CapabilityContract,
+  type ContractShorthand,
+  type NormalContract,
+  normalizeContract,
+} from "./contract.ts";
 import { type Digest, digest } from "./digest.ts";
 import { DefinitionError } from "./errors.ts";
 import { type Json, type JsonObject, deepFreeze, isPlainObject } from "./json.ts";
@@ -129,7 +134,8 @@ interface CheckedParts {
 function freezeTool(definition: ToolDefinition, parts: CheckedParts): Tool {
   const { name, description, handler, toModel } = definition;
   const { parameters, tags, contract } = parts;
-  const output = definition.outputSchema === undefined ? undefined : readSchema(definition, "outputSchema", false);
+  const output =
+    definition.outputSchema === undefined ? undefined : readSchema(definition, "outputSchema", false);
   let known: Digest | undefined;
   const tool = {
     name,
@@ -138,7 +144,10 @@ function freezeTool(definition: ToolDefinition, parts: CheckedParts): Tool {
     inputSchema: isStandardSchema(definition.inputSchema) ? definition.inputSchema : parameters,
     ...(definition.outputSchema === undefined || output === undefined
       ? {}
-      : { outputSchema: isStandardSchema(definition.outputSchema) ? definition.outputSchema : output, output }),
+      : {
+          outputSchema: isStandardSchema(definition.outputSchema) ? definition.outputSchema : output,
+          output,
+        }),
     handler: handler.bind(definition),
     ...(toModel === undefined ? {} : { toModel: toModel.bind(definition) }),
     ...copyList("examples", definition.examples),
@@ -148,7 +157,14 @@ function freezeTool(definition: ToolDefinition, parts: CheckedParts): Tool {
     strict: definition.strict === true,
     parameters,
     get digest(): Digest {
-      known ??= digest("tool/1", { name, description, input: parameters, output, tags: [...tags].sort(), contract });
+      known ??= digest("tool/1", {
+        name,
+        description,
+        input: parameters,
+        output,
+        tags: [...tags].sort(),
+        contract,
+      });
       return known;
     },
   };
@@ -156,7 +172,10 @@ function freezeTool(definition: ToolDefinition, parts: CheckedParts): Tool {
   return Object.freeze(tool);
 }
 
-function copyList<K extends string, T>(key: K, list: readonly T[] | undefined): { readonly [P in K]?: readonly T[] } {
+function copyList<K extends string, T>(
+  key: K,
+  list: readonly T[] | undefined,
+): { readonly [P in K]?: readonly T[] } {
   if (list === undefined) return {};
   const entry: { [P in K]?: readonly T[] } = {};
   entry[key] = deepFreeze(structuredClone(list));
@@ -196,11 +215,17 @@ function checkHandler({ name, handler }: ToolDefinition): void {
   });
 }
 
-function readSchema(definition: ToolDefinition, field: "inputSchema" | "outputSchema", root: boolean): JsonSchemaObject {
+function readSchema(
+  definition: ToolDefinition,
+  field: "inputSchema" | "outputSchema",
+  root: boolean,
+): JsonSchemaObject {
   const { name } = definition;
   const source = definition[field];
   const fail = (message: string, cause?: unknown): DefinitionError =>
-    Object.assign(new DefinitionError(`Tool "${name}", ${field}: ${message}`, { field, tool: name }), { cause });
+    Object.assign(new DefinitionError(`Tool "${name}", ${field}: ${message}`, { field, tool: name }), {
+      cause,
+    });
   if (source === undefined || source === null || (!isStandardSchema(source) && !isPlainObject(source))) {
     throw fail("give a JSON Schema object or a Standard Schema.");
   }
@@ -217,10 +242,15 @@ function readSchema(definition: ToolDefinition, field: "inputSchema" | "outputSc
 
 function readTags(definition: ToolDefinition): readonly string[] {
   const tags = definition.tags ?? [];
-  const bad = tags.find((tag, index) => typeof tag !== "string" || tag.trim() === "" || tags.indexOf(tag) !== index);
+  const bad = tags.find(
+    (tag, index) => typeof tag !== "string" || tag.trim() === "" || tags.indexOf(tag) !== index,
+  );
   if (bad === undefined) return Object.freeze([...tags]);
-  throw new DefinitionError(`Tool "${definition.name}" has the tag ${JSON.stringify(bad)}; tags are non-empty and unique.`, {
-    field: "tags",
-    tool: definition.name,
-  });
+  throw new DefinitionError(
+    `Tool "${definition.name}" has the tag ${JSON.stringify(bad)}; tags are non-empty and unique.`,
+    {
+      field: "tags",
+      tool: definition.name,
+    },
+  );
 }

@@ -16,7 +16,9 @@ export async function outputProblem(
   if (isStandardSchema(tool.outputSchema)) {
     const checked = await tool.outputSchema["~standard"].validate(result.data);
     const [issue] = checked.issues ?? [];
-    return issue === undefined ? undefined : `returned data that does not fit its outputSchema: ${issue.message}`;
+    return issue === undefined
+      ? undefined
+      : `returned data that does not fit its outputSchema: ${issue.message}`;
   }
   const problems = await validatorFor(tool.output).validate(result.data);
   if (problems.length === 0) return undefined;

@@ -58,7 +58,9 @@ describe("describeProblems", () => {
   });
   it("puts a missing property first, wherever it is missing", async () => {
     const inner = { type: "object", properties: { k: {} }, required: ["k"] } as const;
-    expect((await linesFor(object({ a: { type: "string" }, o: inner }), { a: 1, o: {} }))[1]).toBe("- o.k: is missing");
+    expect((await linesFor(object({ a: { type: "string" }, o: inner }), { a: 1, o: {} }))[1]).toBe(
+      "- o.k: is missing",
+    );
   });
   it("core V14: a keyword that failed is said with the value", async () => {
     expect(await linesFor(object({ s: { type: "string", minLength: 1 } }), { s: "" })).toContain(

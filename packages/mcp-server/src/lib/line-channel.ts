@@ -108,6 +108,7 @@ export function toErrorMessage(code: number, message: string, request?: unknown)
 /** Whether the SDK may take it; what it would drop without a word is answered here. */
 function isMessage(value: unknown): boolean {
   if (!isPlainObject(value) || value["jsonrpc"] !== "2.0") return false;
+  if ("result" in value || "error" in value) return true;
   const { id, params } = value;
   const isNamed = typeof id === "string" || id === undefined || Number.isInteger(id);
   return isNamed && (params === undefined || (isPlainObject(params) && isPlainObject(params["_meta"] ?? {})));

@@ -64,7 +64,9 @@ class RegistryHandle implements McpServerHandle {
     const create = (): RegistryServer => {
       // After its handshake an older client stays older: its messages need no look at their era any more.
       const server = new RegistryServer(this.#shared, caller, ({ transport }) => {
-        if (transport?.onmessage !== undefined) channel.onmessage = transport.onmessage;
+        if (transport?.onmessage === undefined) return;
+        channel.onmessage = transport.onmessage;
+        transport.send = (message) => channel.send(message);
       });
       this.#servers.add(server);
       server.onclose = () => this.#servers.delete(server);

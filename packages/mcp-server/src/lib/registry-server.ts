@@ -1,11 +1,6 @@
-/** The protocol side of one connection: the SDK's low-level server with our two handlers. */
+/** The protocol side of one connection: the SDK's low-level server with our handlers. */
 
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type StandardSchemaV1,
-} from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, Server, type StandardSchemaV1 } from "@modelcontextprotocol/server";
 
 import { type Caller, type ServerShared, callTool } from "./tool-call.ts";
 
@@ -31,28 +26,26 @@ export class RegistryServer extends Server {
       onGreeted?.(this);
     };
     this.onerror = (error) => logger.debug("An MCP message was not served.", { cause: error.message });
-    for (const [method, empty] of Object.entries(EMPTY))
-      this.setRequestHandler(method, { params: ANY }, () => empty);
+    for (const [method, empty] of Object.entries(EMPTY)) this.setRequestHandler(method, { params: ANY }, () => empty);
     this.setRequestHandler("tools/list", { params: ANY }, ({ cursor }) => ({ ...shared.list.page(cursor) }));
-    this.setRequestHandler("tools/call", { params: ANY }, (params, { mcpReq }) =>
-      callTool(shared, params, { caller, greeting: this.getClientVersion(), request: mcpReq }).catch(
-        (cause: unknown) => {
-          if (cause instanceof ProtocolError) throw cause;
-          logger.error("A tool call failed outside its handler.", { cause: String(cause) });
-          throw new ProtocolError(ProtocolErrorCode.InternalError, "Internal error");
-        },
-      ),
-    );
+    this.setRequestHandler("tools/call", { params: ANY }, async (params, { mcpReq: request }) => {
+      try {
+        return await callTool(shared, params, { caller, greeting: this.getClientVersion(), request });
+      } catch (cause) {
+        if (cause instanceof ProtocolError) throw cause;
+        logger.error("A tool call failed outside its handler.", { cause: String(cause) });
+        throw new ProtocolError(ProtocolErrorCode.InternalError, "Internal error");
+      }
+    });
   }
 
   /** Tells the client that the tools changed: in the older era after its handshake, in the modern one as it subscribed. */
   async announceTools(): Promise<void> {
-    const isModern =
-      this.getNegotiatedProtocolVersion() !== undefined && this.getClientVersion() === undefined;
+    const isModern = this.getNegotiatedProtocolVersion() !== undefined && this.getClientVersion() === undefined;
     if (this.transport !== undefined && (this.#greeted || isModern)) await this.sendToolListChanged();
   }
 
-  // Calls are checked by the registry and their results built by us: the SDK's second check is left out.
+  // The SDK would check params and result of a call twice more; the registry has checked both.
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     return method === "tools/call" ? handler : super._wrapHandler(method, handler);
   }
@@ -66,9 +59,5 @@ const EMPTY = {
 };
 
 const ANY: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
-  "~standard": {
-    version: 1,
-    vendor: "openfunctions",
-    validate: (value) => ({ value: { ...Object(value) } }),
-  },
+  "~standard": { version: 1, vendor: "openfunctions", validate: (value) => ({ value: { ...Object(value) } }) },
 };

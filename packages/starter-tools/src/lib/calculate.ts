@@ -38,13 +38,41 @@ export function createCalculator(): Tool {
       { description: "how many miles is 5 km", input: { expression: "miles is 5 km" } },
     ],
     tests: [
-      { description: "takes a share", input: { expression: "15% of 2,340" }, expect: { data: { value: 351 } } },
-      { description: "adds a percentage", input: { expression: "200 + 10%" }, expect: { data: { value: 220 } } },
-      { description: "keeps the order of operations", input: { expression: "2 + 3 * 4 ^ 2" }, expect: { data: { value: 50 } } },
-      { description: "converts units", input: { expression: "1 mile to km" }, expect: { data: { value: 1.609344, unit: "km" } } },
-      { description: "converts temperatures", input: { expression: "212 F to C" }, expect: { data: { value: 100 } } },
-      { description: "says what it cannot read", input: { expression: "two apples" }, expect: { success: false, error: "apples" } },
-      { description: "has no infinite results", input: { expression: "1 / 0" }, expect: { success: false, error: "finite" } },
+      {
+        description: "takes a share",
+        input: { expression: "15% of 2,340" },
+        expect: { data: { value: 351 } },
+      },
+      {
+        description: "adds a percentage",
+        input: { expression: "200 + 10%" },
+        expect: { data: { value: 220 } },
+      },
+      {
+        description: "keeps the order of operations",
+        input: { expression: "2 + 3 * 4 ^ 2" },
+        expect: { data: { value: 50 } },
+      },
+      {
+        description: "converts units",
+        input: { expression: "1 mile to km" },
+        expect: { data: { value: 1.609344, unit: "km" } },
+      },
+      {
+        description: "converts temperatures",
+        input: { expression: "212 F to C" },
+        expect: { data: { value: 100 } },
+      },
+      {
+        description: "says what it cannot read",
+        input: { expression: "two apples" },
+        expect: { success: false, error: "apples" },
+      },
+      {
+        description: "has no infinite results",
+        input: { expression: "1 / 0" },
+        expect: { success: false, error: "finite" },
+      },
     ],
     handler: ({ expression }) => {
       const asked = /^(\S+)\s+(?:is|are)\s+(.+)$/i.exec(expression.trim());
@@ -62,7 +90,10 @@ function work(text: string, shown: string): ReturnType<typeof err> | ReturnType<
   return ok({ value, expression: text }, `${text} is ${show(value)}.`);
 }
 
-function workConversion([, amount = "", from = "", to = ""]: readonly string[], text: string): ReturnType<typeof work> {
+function workConversion(
+  [, amount = "", from = "", to = ""]: readonly string[],
+  text: string,
+): ReturnType<typeof work> {
   const number = evaluate(amount);
   if (!number.ok) return err(`"${text}" ${number.problem}.`, { code: "not_arithmetic" });
   const result = convert(number.value, from, to);

@@ -1,7 +1,9 @@
 /** Arithmetic as people write it: "15% of 2,340", "(3 + 4) * 2", "sqrt(2)". No code is evaluated. */
 
 /** A value, or where and why the text is no arithmetic. */
-export type Evaluation = { readonly ok: true; readonly value: number } | { readonly ok: false; readonly problem: string };
+export type Evaluation =
+  | { readonly ok: true; readonly value: number }
+  | { readonly ok: false; readonly problem: string };
 
 const MAX_LENGTH = 500;
 const MAX_DEPTH = 64;
@@ -12,7 +14,10 @@ const CONSTANTS: ReadonlyMap<string, number> = new Map([
   ["tau", 2 * Math.PI],
 ]);
 
-const FUNCTIONS: ReadonlyMap<string, (...values: number[]) => number> = new Map<string, (...values: number[]) => number>([
+const FUNCTIONS: ReadonlyMap<string, (...values: number[]) => number> = new Map<
+  string,
+  (...values: number[]) => number
+>([
   ["sqrt", Math.sqrt],
   ["abs", Math.abs],
   ["round", Math.round],
@@ -41,7 +46,10 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 /** Evaluates a text. Percent: `15% of x` is a share, `x + 15%` adds a share of x, anything else is a hundredth. */
 export function evaluate(text: string): Evaluation {
   if (text.length > MAX_LENGTH) return { ok: false, problem: `is longer than ${MAX_LENGTH} characters` };
-  const plain = WORDS.reduce((result, [pattern, sign]) => result.replace(pattern, sign), text.toLowerCase().replace(/[=?]\s*$/, ""));
+  const plain = WORDS.reduce(
+    (result, [pattern, sign]) => result.replace(pattern, sign),
+    text.toLowerCase().replace(/[=?]\s*$/, ""),
+  );
   try {
     const parser = new Parser(tokensOf(plain));
     return { ok: true, value: parser.whole() };
@@ -60,7 +68,8 @@ interface Token {
 
 function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
-  const pattern = /\s*(?:(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)|([a-z]+)|([+\-*/^%(),]))/gy;
+  const pattern =
+    /\s*(?:(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)|([a-z]+)|([+\-*/^%(),]))/gy;
   const end = text.trimEnd().length;
   while (pattern.lastIndex < end) {
     const at = pattern.lastIndex;
@@ -93,7 +102,8 @@ class Parser {
     const { value } = this.#sum();
     const rest = this.#tokens[this.#at];
     if (rest !== undefined) throw new NotArithmetic(`has "${rest.text}" where it should end`);
-    if (!Number.isFinite(value)) throw new NotArithmetic("has no finite result (a division by zero, or too large)");
+    if (!Number.isFinite(value))
+      throw new NotArithmetic("has no finite result (a division by zero, or too large)");
     return value;
   }
 
@@ -104,7 +114,10 @@ class Parser {
       if (sign === undefined) return left;
       const right = this.#product();
       const amount = right.percent && !left.percent ? left.value * right.value : right.value;
-      left = { value: sign === "+" ? left.value + amount : left.value - amount, percent: left.percent && right.percent };
+      left = {
+        value: sign === "+" ? left.value + amount : left.value - amount,
+        percent: left.percent && right.percent,
+      };
     }
   }
 

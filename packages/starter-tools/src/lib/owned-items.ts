@@ -9,16 +9,26 @@ export function ownerPrefix(owner: string, kind: string): string {
 
 /** Counts up, per owner and kind; no number is given twice. */
 export async function nextNumber(store: Store, owner: string, kind: string): Promise<number> {
-  const value = await store.update(`${encodeURIComponent(owner)}/count/${kind}`, (last) => ({ set: (typeof last === "number" ? last : 0) + 1 }));
+  const value = await store.update(`${encodeURIComponent(owner)}/count/${kind}`, (last) => ({
+    set: (typeof last === "number" ? last : 0) + 1,
+  }));
   return typeof value === "number" ? value : 1;
 }
 
 /** All items of an owner of one kind, oldest first. */
-export async function readAll(store: Store, owner: string, kind: string): Promise<readonly { readonly key: string; readonly value: Json }[]> {
+export async function readAll(
+  store: Store,
+  owner: string,
+  kind: string,
+): Promise<readonly { readonly key: string; readonly value: Json }[]> {
   const items: { readonly key: string; readonly value: Json }[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.list({ prefix: ownerPrefix(owner, kind), limit: 500, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await store.list({
+      prefix: ownerPrefix(owner, kind),
+      limit: 500,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     for (const [key, value] of page.entries) items.push({ key, value });
     cursor = page.cursor;
   } while (cursor !== undefined);

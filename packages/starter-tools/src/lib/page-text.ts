@@ -17,7 +17,8 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ["copy", "©"],
 ]);
 
-const SILENT = /<(script|style|noscript|template|svg|nav|header|footer|form|iframe)\b[^>]*>[\s\S]*?<\/\1\s*>/gi;
+const SILENT =
+  /<(script|style|noscript|template|svg|nav|header|footer|form|iframe)\b[^>]*>[\s\S]*?<\/\1\s*>/gi;
 
 /** Title and text of a page. Works on any input; what is broken comes out as text. */
 export function pageText(html: string): { readonly title: string; readonly text: string } {
@@ -40,9 +41,11 @@ export function pageText(html: string): { readonly title: string; readonly text:
 }
 
 function decode(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal: string | undefined, hex: string | undefined, name: string | undefined) => {
-    if (name !== undefined) return ENTITIES.get(name.toLowerCase()) ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-    return code > 0 && code <= 0x10_ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : "\ufffd";
+  return text.replace(/&(#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});/gi, (whole, reference: string) => {
+    if (!reference.startsWith("#")) return ENTITIES.get(reference.toLowerCase()) ?? whole;
+    const isHex = reference[1]?.toLowerCase() === "x";
+    const code = Number.parseInt(reference.slice(isHex ? 2 : 1), isHex ? 16 : 10);
+    const exists = code > 0 && code <= 0x10_ffff && !(code >= 0xd800 && code <= 0xdfff);
+    return exists ? String.fromCodePoint(code) : "\ufffd";
   });
 }

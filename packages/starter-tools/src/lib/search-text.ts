@@ -22,9 +22,24 @@ export function createTextSearch(folder: string): Tool {
     inputSchema: {
       type: "object",
       properties: {
-        query: { type: "string", minLength: 2, maxLength: 200, description: "The text to look for; upper and lower case are the same." },
-        extension: { type: "string", pattern: "^[A-Za-z0-9]{1,10}$", description: 'Only files that end so, such as "md".' },
-        limit: { type: "integer", minimum: 1, maximum: 200, default: 30, description: "How many lines at most." },
+        query: {
+          type: "string",
+          minLength: 2,
+          maxLength: 200,
+          description: "The text to look for; upper and lower case are the same.",
+        },
+        extension: {
+          type: "string",
+          pattern: "^[A-Za-z0-9]{1,10}$",
+          description: 'Only files that end so, such as "md".',
+        },
+        limit: {
+          type: "integer",
+          minimum: 1,
+          maximum: 200,
+          default: 30,
+          description: "How many lines at most.",
+        },
       },
       required: ["query"],
     },
@@ -41,12 +56,21 @@ export function createTextSearch(folder: string): Tool {
       { description: "search the folder for holiday plan", input: { query: "holiday plan" } },
     ],
     tests: [
-      { description: "answers for any text", input: { query: "a text that hardly stands anywhere" }, expect: { success: true } },
-      { description: "wants two letters at least", input: { query: "a" }, expect: { success: false, error: "query" } },
+      {
+        description: "answers for any text",
+        input: { query: "a text that hardly stands anywhere" },
+        expect: { success: true },
+      },
+      {
+        description: "wants two letters at least",
+        input: { query: "a" },
+        expect: { success: false, error: "query" },
+      },
     ],
     handler: async ({ query, extension, limit }, { signal }) => {
       const root = await realpath(folder).catch(() => undefined);
-      if (root === undefined) return err(`The folder "${folder}" does not exist.`, { code: "folder_not_found" });
+      if (root === undefined)
+        return err(`The folder "${folder}" does not exist.`, { code: "folder_not_found" });
       const search = new Search(query.toLowerCase(), limit, signal);
       for await (const path of filesOf(root, extension, signal)) {
         search.files += 1;
@@ -55,7 +79,10 @@ export function createTextSearch(folder: string): Tool {
       }
       const { matches, files } = search;
       const lines = matches.map(({ file, line, text }) => `- ${file}:${line}: ${text}`);
-      return ok({ matches, files }, matches.length === 0 ? `No line of ${files} files holds "${query}".` : `Found:\n${lines.join("\n")}`);
+      return ok(
+        { matches, files },
+        matches.length === 0 ? `No line of ${files} files holds "${query}".` : `Found:\n${lines.join("\n")}`,
+      );
     },
   });
 }
@@ -85,7 +112,8 @@ class Search {
       for await (const text of lines) {
         line += 1;
         if (text.includes("\0")) return;
-        if (text.toLowerCase().includes(this.#query)) this.matches.push({ file, line, text: text.trim().slice(0, MAX_LINE_CHARS) });
+        if (text.toLowerCase().includes(this.#query))
+          this.matches.push({ file, line, text: text.trim().slice(0, MAX_LINE_CHARS) });
         if (this.full) return;
       }
     } catch (cause) {
@@ -98,13 +126,21 @@ class Search {
   }
 }
 
-async function* filesOf(folder: string, extension: string | undefined, signal: AbortSignal): AsyncGenerator<string> {
+async function* filesOf(
+  folder: string,
+  extension: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   for await (const entry of await opendir(folder)) {
     signal.throwIfAborted();
     const path = join(folder, entry.name);
     if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) yield* filesOf(path, extension, signal);
     // A second name of one file may stand for a file elsewhere, so such files are left out like links.
-    if (!entry.isFile() || (extension !== undefined && !entry.name.toLowerCase().endsWith(`.${extension.toLowerCase()}`))) continue;
+    if (
+      !entry.isFile() ||
+      (extension !== undefined && !entry.name.toLowerCase().endsWith(`.${extension.toLowerCase()}`))
+    )
+      continue;
     const { size, nlink } = await lstat(path).catch(() => ({ size: Number.POSITIVE_INFINITY, nlink: 1 }));
     if (size <= MAX_FILE_BYTES && nlink === 1) yield path;
   }

@@ -43,7 +43,9 @@ describe("the starter tools", () => {
     await call("add_task", { title: "call the bank" });
     await call("add_task", { title: "buy milk" });
     await call("add_task", { title: "secret" }, "eve");
-    expect(data(await call("list_tasks", {}))).toMatchObject({ tasks: [{ id: "1", title: "call the bank" }, { id: "2" }] });
+    expect(data(await call("list_tasks", {}))).toMatchObject({
+      tasks: [{ id: "1", title: "call the bank" }, { id: "2" }],
+    });
     expect(data(await call("complete_task", { task: "milk" }))).toMatchObject({ id: "2", done: true });
     expect((data(await call("list_tasks", {})) as { tasks: unknown[] }).tasks).toHaveLength(1);
     expect((data(await call("list_tasks", { all: true })) as { tasks: unknown[] }).tasks).toHaveLength(2);
@@ -55,7 +57,9 @@ describe("the starter tools", () => {
 
   it("50 tasks added side by side get 50 numbers", async () => {
     const tools = await registry();
-    await Promise.all(Array.from({ length: 50 }, (_, index) => tools.execute("add_task", { title: `task ${index}` })));
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) => tools.execute("add_task", { title: `task ${index}` })),
+    );
     const { tasks } = data(await tools.execute("list_tasks", {})) as { tasks: { id: string }[] };
     expect(new Set(tasks.map(({ id }) => id)).size).toBe(50);
   });
@@ -64,8 +68,12 @@ describe("the starter tools", () => {
     const tools = await registry();
     await tools.execute("add_note", { text: "Ada prefers green tea" });
     await tools.execute("add_note", { text: "tea is out" });
-    expect(data(await tools.execute("find_notes", { query: "TEA" }))).toMatchObject({ notes: [{ id: "2" }, { id: "1" }] });
-    expect(data(await tools.execute("find_notes", { query: "green tea" }))).toMatchObject({ notes: [{ id: "1" }] });
+    expect(data(await tools.execute("find_notes", { query: "TEA" }))).toMatchObject({
+      notes: [{ id: "2" }, { id: "1" }],
+    });
+    expect(data(await tools.execute("find_notes", { query: "green tea" }))).toMatchObject({
+      notes: [{ id: "1" }],
+    });
     expect(await tools.execute("remove_note", { id: "1" })).toMatchObject({ success: true });
     expect((data(await tools.execute("find_notes", {})) as { notes: unknown[] }).notes).toHaveLength(1);
   });
@@ -82,7 +90,9 @@ describe("the starter tools", () => {
     await link(join(root, "allowed-evil", "secret.txt"), join(folder, "hard-link.txt"));
     const tools = new ToolRegistry();
     tools.registerAll(createStarterTools({ tasks: createMemoryStore(), notes: createMemoryStore(), folder }));
-    expect(data(await tools.execute("search_text", { query: "needle" }))).toMatchObject({ matches: [{ file: join("deep", "inside.txt"), line: 2 }] });
+    expect(data(await tools.execute("search_text", { query: "needle" }))).toMatchObject({
+      matches: [{ file: join("deep", "inside.txt"), line: 2 }],
+    });
     expect(JSON.stringify(await tools.execute("search_text", { query: "needle" }))).not.toContain("outside");
   });
 
@@ -90,7 +100,11 @@ describe("the starter tools", () => {
     const server = createServer((request, response) => {
       if (request.url === "/binary") return response.writeHead(200, { "content-type": "image/png" }).end("x");
       if (request.url === "/gone") return response.writeHead(404).end("gone");
-      return response.writeHead(200, { "content-type": "text/html" }).end("<html><head><title>A &amp; B</title></head><body><script>evil()</script><p>Hello&nbsp;<b>world</b></p><ul><li>one<li>two</ul></body></html>");
+      return response
+        .writeHead(200, { "content-type": "text/html" })
+        .end(
+          "<html><head><title>A &amp; B</title></head><body><script>evil()</script><p>Hello&nbsp;<b>world</b></p><ul><li>one<li>two</ul></body></html>",
+        );
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
@@ -98,7 +112,10 @@ describe("the starter tools", () => {
     const tools = new ToolRegistry();
     tools.register(createPageReader(createGuardedFetch({ allowHosts: [`127.0.0.1:${port}`] })));
     const base = `http://127.0.0.1:${port}`;
-    expect(data(await tools.execute("read_page", { url: `${base}/` }))).toMatchObject({ title: "A & B", text: expect.stringContaining("Hello world") });
+    expect(data(await tools.execute("read_page", { url: `${base}/` }))).toMatchObject({
+      title: "A & B",
+      text: expect.stringContaining("Hello world"),
+    });
     expect(JSON.stringify(await tools.execute("read_page", { url: `${base}/` }))).not.toContain("evil");
     expect(await tools.execute("read_page", { url: `${base}/binary` })).toMatchObject({ code: "not_text" });
     expect(await tools.execute("read_page", { url: `${base}/gone` })).toMatchObject({ code: "page_error" });
@@ -107,8 +124,18 @@ describe("the starter tools", () => {
 
   it("security S19: the page reader reaches no private address", async () => {
     const tools = await registry();
-    for (const url of ["http://127.0.0.1/", "http://2130706433/", "http://[::1]/", "http://169.254.169.254/", "http://localhost./", "http://0x7f.1/"]) {
-      expect(await tools.execute("read_page", { url })).toMatchObject({ success: false, code: "address_refused" });
+    for (const url of [
+      "http://127.0.0.1/",
+      "http://2130706433/",
+      "http://[::1]/",
+      "http://169.254.169.254/",
+      "http://localhost./",
+      "http://0x7f.1/",
+    ]) {
+      expect(await tools.execute("read_page", { url })).toMatchObject({
+        success: false,
+        code: "address_refused",
+      });
     }
   });
 });

@@ -72,13 +72,16 @@ function findUnit(name: string): Unit | undefined {
 }
 
 /** A conversion, or why it cannot be made. */
-export type Conversion = { readonly ok: true; readonly value: number } | { readonly ok: false; readonly problem: string };
+export type Conversion =
+  | { readonly ok: true; readonly value: number }
+  | { readonly ok: false; readonly problem: string };
 
 /** `value` of the unit `from`, in the unit `to`. */
 export function convert(value: number, from: string, to: string): Conversion {
   const [source, target] = [findUnit(from), findUnit(to)];
   if (source === undefined) return { ok: false, problem: `"${from}" is no unit I know` };
   if (target === undefined) return { ok: false, problem: `"${to}" is no unit I know` };
-  if (source.kind !== target.kind) return { ok: false, problem: `"${from}" is a ${source.kind} and "${to}" a ${target.kind}` };
+  if (source.kind !== target.kind)
+    return { ok: false, problem: `"${from}" is a ${source.kind} and "${to}" a ${target.kind}` };
   return { ok: true, value: (value * source.factor + source.offset - target.offset) / target.factor };
 }

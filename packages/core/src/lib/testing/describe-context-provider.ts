@@ -16,12 +16,21 @@ export interface ProviderFixture {
 }
 
 /** Runs the contract of `ContextProvider` against what `make` gives, one per test. */
-export function describeContextProvider(name: string, make: () => Promise<ProviderFixture>, { describe, it }: SuiteRunner): void {
+export function describeContextProvider(
+  name: string,
+  make: () => Promise<ProviderFixture>,
+  { describe, it }: SuiteRunner,
+): void {
   describe(`ContextProvider contract: ${name}`, () => {
     it("registers its tools with tags, and removes exactly them", async () => {
       const { provider, config } = await make();
       const registry = new ToolRegistry();
-      registry.register({ name: "own_tool", description: "stays here", inputSchema: { type: "object", properties: {} }, handler: () => ({ success: true, data: null }) });
+      registry.register({
+        name: "own_tool",
+        description: "stays here",
+        inputSchema: { type: "object", properties: {} },
+        handler: () => ({ success: true, data: null }),
+      });
       const connection = await connectProvider(provider, registry, config === undefined ? {} : { config });
       assert.equal(registry.size, connection.registered.length + 1);
       for (const toolName of connection.registered) {
@@ -43,12 +52,19 @@ export function describeContextProvider(name: string, make: () => Promise<Provid
       const registry = new ToolRegistry();
       const options = config === undefined ? {} : { config };
       const connection = await connectProvider(provider, registry, options);
-      await assert.rejects(connectProvider(provider, registry, options), (error) => OpenFunctionsError.is(error) && error.code === "invalid_config");
+      await assert.rejects(
+        connectProvider(provider, registry, options),
+        (error) => OpenFunctionsError.is(error) && error.code === "invalid_config",
+      );
       await connection.dispose();
     });
     it("answers for its context and health, without its credential", async () => {
       const { provider, config, secret } = await make();
-      const connection = await connectProvider(provider, new ToolRegistry(), config === undefined ? {} : { config });
+      const connection = await connectProvider(
+        provider,
+        new ToolRegistry(),
+        config === undefined ? {} : { config },
+      );
       const built = await contextBlocks(connection);
       const health = await checkProviderHealth(connection);
       assert.equal(health.length, 1);

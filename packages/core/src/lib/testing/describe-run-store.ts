@@ -14,7 +14,11 @@ import { fakeClock } from "./fakes.ts";
 import type { SuiteRunner } from "./suite-runner.ts";
 
 /** Runs the contract of `RunStore` against the empty stores that `make` gives, one per test. */
-export function describeRunStore(name: string, make: () => Promise<RunStore>, { describe, it }: SuiteRunner): void {
+export function describeRunStore(
+  name: string,
+  make: () => Promise<RunStore>,
+  { describe, it }: SuiteRunner,
+): void {
   const test = (title: string, body: (store: RunStore) => Promise<void>): unknown =>
     it(title, async () => {
       const store = await make();
@@ -67,7 +71,11 @@ function describeLists(test: Test): void {
   test("lists newest first, by each field, in pages", async (store) => {
     for (const [index, threadId] of ["a", "b", "a"].entries()) {
       const runId = `r${index}`;
-      const events = await sampleRun(runId, { threadId, startMs: Date.UTC(2026, 0, 1 + index), open: index === 2 });
+      const events = await sampleRun(runId, {
+        threadId,
+        startMs: Date.UTC(2026, 0, 1 + index),
+        open: index === 2,
+      });
       await store.append(runId, events, { expectedSeq: 0 });
     }
     const ids = async (query: Parameters<RunStore["list"]>[0]): Promise<readonly string[]> =>
@@ -80,7 +88,10 @@ function describeLists(test: Test): void {
     assert.deepEqual(await ids({ since: "2026-01-02T00:00:00.000Z" }), ["r2", "r1"]);
     assert.deepEqual(await ids({ until: "2026-01-02T00:00:00.000Z" }), ["r1", "r0"]);
     const first = await store.list({ limit: 2 });
-    assert.deepEqual(first.runs.map((run) => run.runId), ["r2", "r1"]);
+    assert.deepEqual(
+      first.runs.map((run) => run.runId),
+      ["r2", "r1"],
+    );
     assert.ok(first.cursor !== undefined);
     assert.deepEqual(await ids({ limit: 2, cursor: first.cursor }), ["r0"]);
   });
@@ -129,7 +140,8 @@ async function sampleRun(
   });
   log.emit("run.started", startOf(runId, about.threadId));
   log.emit("message.appended", { role: "user", message: log.seal({ role: "user" as const, content: "hi" }) });
-  if (about.open !== true) log.emit("run.completed", { stopReason: "model_response", output: log.seal("hello") });
+  if (about.open !== true)
+    log.emit("run.completed", { stopReason: "model_response", output: log.seal("hello") });
   await log.flush();
   return events;
 }
@@ -137,7 +149,13 @@ async function sampleRun(
 function startOf(runId: string, threadId: string | undefined): RunStart {
   return {
     kind: "agent",
-    lineage: { rootRunId: runId, correlationId: runId, attempt: 1, depth: 0, ...(threadId === undefined ? {} : { threadId }) },
+    lineage: {
+      rootRunId: runId,
+      correlationId: runId,
+      attempt: 1,
+      depth: 0,
+      ...(threadId === undefined ? {} : { threadId }),
+    },
     actor: { name: "agent" },
     principal: LOCAL_PROGRAM,
     owner: "local",

@@ -13,7 +13,11 @@ export interface StoreFixture {
 }
 
 /** Runs the contract of `Store` against what `make` gives; `make` is called once per test. */
-export function describeStore(name: string, make: () => Promise<StoreFixture>, { describe, it }: SuiteRunner): void {
+export function describeStore(
+  name: string,
+  make: () => Promise<StoreFixture>,
+  { describe, it }: SuiteRunner,
+): void {
   const test = (title: string, body: (fixture: StoreFixture) => Promise<void>): unknown =>
     it(title, async () => {
       const fixture = await make();
@@ -50,7 +54,13 @@ function describeValues(test: Test): void {
     assert.deepEqual(await store.get("k"), { list: [1, { deep: "x" }], text: "å北😀", none: null });
   });
   test("keeps each kind of JSON value apart", async ({ store }) => {
-    for (const [key, value] of [["null", null], ["false", false], ["zero", 0], ["empty", ""], ["list", []]] as const) {
+    for (const [key, value] of [
+      ["null", null],
+      ["false", false],
+      ["zero", 0],
+      ["empty", ""],
+      ["list", []],
+    ] as const) {
       await store.set(key, value);
       assert.deepEqual(await store.get(key), value);
       assert.equal(await store.has(key), true);
@@ -60,7 +70,10 @@ function describeValues(test: Test): void {
   test("refuses what is not JSON, and keeps the old value", async ({ store }) => {
     await store.set("k", 1);
     for (const bad of [Number.NaN, undefined, () => 1, 1n, new Map()]) {
-      await assert.rejects(async () => store.set("k", bad as never), (error) => OpenFunctionsError.is(error) && error.code === "invalid_argument"); // Proof: wrong on purpose
+      await assert.rejects(
+        async () => store.set("k", bad as never),
+        (error) => OpenFunctionsError.is(error) && error.code === "invalid_argument",
+      ); // Proof: wrong on purpose
     }
     assert.equal(await store.get("k"), 1);
   });
@@ -69,7 +82,10 @@ function describeValues(test: Test): void {
 function describeKeys(test: Test): void {
   test("refuses empty, long and control-character keys", async ({ store }) => {
     for (const key of ["", "x".repeat(513), "a\nb", "a\u0000"]) {
-      await assert.rejects(async () => store.set(key, 1), (error) => OpenFunctionsError.is(error) && error.code === "invalid_argument");
+      await assert.rejects(
+        async () => store.set(key, 1),
+        (error) => OpenFunctionsError.is(error) && error.code === "invalid_argument",
+      );
     }
   });
   test("security S32: takes keys named like object members", async ({ store }) => {
@@ -86,10 +102,17 @@ function describeKeys(test: Test): void {
     const all = (await store.list()).entries.map(([key]) => key);
     assert.deepEqual(all, ["Z", "a/1", "a/10", "a/2", "b", "ä"]);
     const first = await store.list({ prefix: "a/", limit: 2 });
-    assert.deepEqual(first.entries, [["a/1", "a/1"], ["a/10", "a/10"]]);
+    assert.deepEqual(first.entries, [
+      ["a/1", "a/1"],
+      ["a/10", "a/10"],
+    ]);
     await store.delete("a/10");
     await store.set("a/0", "new");
-    const second = await store.list({ prefix: "a/", limit: 2, ...(first.cursor === undefined ? {} : { cursor: first.cursor }) });
+    const second = await store.list({
+      prefix: "a/",
+      limit: 2,
+      ...(first.cursor === undefined ? {} : { cursor: first.cursor }),
+    });
     assert.deepEqual(second.entries, [["a/2", "a/2"]]);
     assert.equal(second.cursor, undefined);
     const seen: string[] = [];
@@ -106,12 +129,20 @@ function describeUpdates(test: Test): void {
     assert.equal(await store.has("n"), false);
   });
   test("field E7: 50 updates side by side lose nothing", async ({ store }) => {
-    await Promise.all(Array.from({ length: 50 }, () => store.update("n", (value) => ({ set: Number(value ?? 0) + 1 }))));
+    await Promise.all(
+      Array.from({ length: 50 }, () => store.update("n", (value) => ({ set: Number(value ?? 0) + 1 }))),
+    );
     assert.equal(await store.get("n"), 50);
   });
   test("an update whose change throws changes nothing", async ({ store }) => {
     await store.set("n", 1);
-    await assert.rejects(async () => store.update("n", () => { throw new Error("no"); }), /no/);
+    await assert.rejects(
+      async () =>
+        store.update("n", () => {
+          throw new Error("no");
+        }),
+      /no/,
+    );
     assert.equal(await store.get("n"), 1);
     assert.equal(await store.update("n", (value) => ({ set: Number(value) + 1 })), 2);
   });
@@ -128,12 +159,24 @@ function describeLife(test: Test): void {
     await store.set("a", 1);
     await store.close();
     await store.close();
-    for (const call of [() => store.get("a"), () => store.set("a", 2), () => store.list(), () => store.update("a", () => ({ keep: true }))]) {
-      await assert.rejects(async () => call(), (error) => OpenFunctionsError.is(error) && error.code === "store_closed");
+    for (const call of [
+      () => store.get("a"),
+      () => store.set("a", 2),
+      () => store.list(),
+      () => store.update("a", () => ({ keep: true })),
+    ]) {
+      await assert.rejects(
+        async () => call(),
+        (error) => OpenFunctionsError.is(error) && error.code === "store_closed",
+      );
     }
   });
   test("keeps its state for the next one who opens it, where it is durable", async ({ store, reopen }) => {
-    assert.equal(reopen === undefined, store.durability === "memory", "a store with durability gives a way to reopen it");
+    assert.equal(
+      reopen === undefined,
+      store.durability === "memory",
+      "a store with durability gives a way to reopen it",
+    );
     if (reopen === undefined) return;
     await store.set("a", { kept: true });
     const second = await reopen();

@@ -7,7 +7,11 @@ import { runToolTests } from "../tool-tests.ts";
 import type { SuiteRunner } from "./suite-runner.ts";
 
 /** Runs a tool's own tests, and checks that it states a contract and that its examples fit its schema. */
-export function describeTool(name: string, make: () => Promise<AnyToolDefinition> | AnyToolDefinition, { describe, it }: SuiteRunner): void {
+export function describeTool(
+  name: string,
+  make: () => Promise<AnyToolDefinition> | AnyToolDefinition,
+  { describe, it }: SuiteRunner,
+): void {
   const load = async (): Promise<{ readonly given: AnyToolDefinition; readonly registry: ToolRegistry }> => {
     const given = await make();
     const registry = new ToolRegistry();

@@ -38,7 +38,9 @@ export function fakeClock(startMs: number = Date.UTC(2026, 0, 1)): FakeClock {
     advance: (ms) => {
       const until = now + ms;
       for (;;) {
-        const due = [...timers].filter((timer) => timer.at <= until).sort((left, right) => left.at - right.at)[0];
+        const due = [...timers]
+          .filter((timer) => timer.at <= until)
+          .sort((left, right) => left.at - right.at)[0];
         if (due === undefined) break;
         now = Math.max(now, due.at);
         timers.delete(due);
@@ -69,10 +71,15 @@ export function fixedRandom(values: readonly number[] = [0.5]): () => number {
 }
 
 /** A store that fails where told. */
-export function faultyStore<T extends Json>(store: Store<T>, failsOn: (operation: string, key: string) => boolean): Store<T> {
+export function faultyStore<T extends Json>(
+  store: Store<T>,
+  failsOn: (operation: string, key: string) => boolean,
+): Store<T> {
   const guard = (operation: string, key: string): void => {
     if (!failsOn(operation, key)) return;
-    throw new StoreError(`The faulty store failed "${operation}" of "${key}" as told.`, { code: "store_failed" });
+    throw new StoreError(`The faulty store failed "${operation}" of "${key}" as told.`, {
+      code: "store_failed",
+    });
   };
   return {
     durability: store.durability,
@@ -106,7 +113,10 @@ export function recordingLogger(): Logger & { readonly lines: readonly LogLine[]
 }
 
 /** An observer that keeps the events it saw; give its `observe` as a port. */
-export function memorySink(): { readonly events: readonly AnyRunEvent[]; readonly observe: (event: RunEvent) => void } {
+export function memorySink(): {
+  readonly events: readonly AnyRunEvent[];
+  readonly observe: (event: RunEvent) => void;
+} {
   const events: AnyRunEvent[] = [];
   return { events, observe: (event) => events.push(event as AnyRunEvent) }; // Proof: every RunEvent is one of the union's members
 }

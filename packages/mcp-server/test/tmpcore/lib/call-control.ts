@@ -1,0 +1,72 @@
+/** One call's clock and signal: stops it on timeout or when the caller aborts, whichever is first. */
+
+import type { Clock } from "./ports.ts";
+
+/** Why a call was stopped. */
+export type CallStop = "tool_timeout" | "cancelled";
+
+/** Owns the handler's signal and the timer. `dispose` on every path. */
+export class CallControl {
+  readonly timeoutMs: number;
+  #controller: AbortController | undefined;
+  #reason: unknown;
+  readonly #caller: AbortSignal | undefined;
+  readonly #onCallerAbort = (): void => this.#end("cancelled", this.#caller?.reason);
+  readonly #cancelTimer: () => void;
+  #stop: CallStop | undefined;
+  #onStop: (() => void) | undefined;
+  #done = false;
+
+  constructor(clock: Clock, timeoutMs: number, caller: AbortSignal | undefined) {
+    this.timeoutMs = timeoutMs;
+    this.#caller = caller;
+    this.#cancelTimer = clock.after(timeoutMs, () =>
+      this.#end(
+        "tool_timeout",
+        new DOMException(`The call took longer than ${timeoutMs} ms.`, "TimeoutError"),
+      ),
+    );
+    if (caller?.aborted === true) this.#end("cancelled", caller.reason);
+    else caller?.addEventListener("abort", this.#onCallerAbort, { once: true });
+  }
+
+  /** The signal the handler gets. */
+  get signal(): AbortSignal {
+    // Made when somebody asks for it: most handlers never do.
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stop !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Why the call was stopped, or undefined while it may run. */
+  get stop(): CallStop | undefined {
+    return this.#stop;
+  }
+
+  /** True once nobody waits for the handler any more. */
+  get done(): boolean {
+    return this.#done || this.#stop !== undefined;
+  }
+
+  /** Calls back when the call is stopped, before the handler hears of it. */
+  onStop(callback: () => void): void {
+    this.#onStop = callback;
+  }
+
+  /** Clears the timer and lets go of the caller's signal. */
+  dispose(): void {
+    this.#done = true;
+    this.#cancelTimer();
+    this.#caller?.removeEventListener("abort", this.#onCallerAbort);
+  }
+
+  #end(stop: CallStop, reason: unknown): void {
+    if (this.done) return;
+    this.#stop = stop;
+    this.#reason = reason;
+    this.#onStop?.();
+    this.#controller?.abort(reason);
+  }
+}

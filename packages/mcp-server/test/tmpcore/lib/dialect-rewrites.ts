@@ -1,0 +1,290 @@
+/** The single rewrites that dialects are put together from. Each looks at one schema, before its subschemas. */
+
+import { refusesNull } from "./argument-plan.ts";
+import { isPlainObject } from "./json.ts";
+import type { Keywords } from "./schema-walk.ts";
+import { shortJson } from "./short-json.ts";
+
+/** What happened to a keyword. */
+export type LossAction = "dropped" | "rewritten" | "inlined" | "described";
+
+/** What a rewrite may know and say. */
+export interface RewriteContext {
+  readonly root: unknown;
+  /** What a reference points at, to be put in its place; undefined where recursion has to be cut. */
+  open(reference: string): Keywords | undefined;
+  /** Lists a change; a `described` one also tells the model the note. */
+  note(keyword: string, action: LossAction, note: string): void;
+}
+
+/** Changes one schema. Returns it untouched when there is nothing to do, undefined to leave it out. */
+export type Rewrite = (schema: Keywords, context: RewriteContext) => Keywords | undefined;
+
+function without(schema: Keywords, ...keywords: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !keywords.includes(keyword)));
+}
+
+/** The same keys in the same order, with one renamed and given a new value. */
+function replace(
+  schema: Keywords,
+  keyword: string,
+  entry: readonly [string, unknown],
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(schema).map((pair) => (pair[0] === keyword ? entry : pair)));
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function asMap(value: unknown): Record<string, unknown> {
+  return isPlainObject(value) ? value : {};
+}
+
+function typesOf(schema: Keywords): readonly unknown[] {
+  return schema["type"] === undefined ? [] : [schema["type"]].flat();
+}
+
+/** Equal values once. */
+export function distinct<T>(values: readonly T[]): readonly T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+}
+
+/** Texts joined with a space as a description to spread; nothing when there is none. */
+export function joinedDescription(...texts: readonly unknown[]): { readonly description?: string } {
+  const text = texts.filter((part) => typeof part === "string" && part !== "").join(" ");
+  return text === "" ? {} : { description: text };
+}
+
+/** `$ref` becomes what it points at; what stands beside it wins. */
+export const inlineReference: Rewrite = (schema, context) => {
+  const { $ref: reference, ...rest } = without(schema, "$defs", "definitions");
+  if (typeof reference !== "string") return rest;
+  const target = context.open(reference);
+  return target === undefined ? undefined : inlineReference({ ...target, ...rest }, context);
+};
+
+/** A `$ref` may have no keywords beside it: they move around it. */
+export const loneReference: Rewrite = (schema) => {
+  const { $ref, $defs, definitions, ...beside } = schema;
+  if ($ref === undefined || Object.keys(beside).length === 0) return schema;
+  return { ...without(schema, "$ref"), anyOf: [{ $ref }] };
+};
+
+/** `allOf` becomes one schema: properties and required names united, of other keywords the first wins. */
+export const mergeAllOf: Rewrite = (schema, context) => {
+  if (schema["allOf"] === undefined) return schema;
+  context.note("allOf", "rewritten", "merged into one schema");
+  const flat: Rewrite = (part) => mergeAllOf(inlineReference(part, context) ?? {}, context);
+  return asList(schema["allOf"]).reduce<Keywords>(
+    (merged, next) => {
+      const part = flat(asMap(next), context) ?? {};
+      const properties = {
+        ...asMap(merged["properties"]),
+        ...without(asMap(part["properties"]), ...Object.keys(asMap(merged["properties"]))),
+      };
+      const required = distinct([...asList(merged["required"]), ...asList(part["required"])]);
+      const united = {
+        ...(Object.keys(properties).length > 0 && { properties }),
+        ...(required.length > 0 && { required }),
+      };
+      return {
+        ...part,
+        ...merged,
+        ...united,
+        ...joinedDescription(merged["description"], part["description"]),
+      };
+    },
+    without(schema, "allOf"),
+  );
+};
+
+/** `const` becomes an enumeration of one. */
+export const constToEnum: Rewrite = (schema, context) => {
+  if (schema["const"] === undefined) return schema;
+  context.note("const", "rewritten", "as an enum of one");
+  return replace(schema, "const", ["enum", [schema["const"]]]);
+};
+
+/** `oneOf` becomes `anyOf`; beside an `anyOf` it cannot be said. */
+export const oneOfToAnyOf: Rewrite = (schema, context) => {
+  if (schema["oneOf"] === undefined || schema["anyOf"] !== undefined) return schema;
+  context.note("oneOf", "rewritten", "as anyOf");
+  return replace(schema, "oneOf", ["anyOf", schema["oneOf"]]);
+};
+
+const BOUNDS = [
+  ["exclusiveMinimum", "minimum", 1],
+  ["exclusiveMaximum", "maximum", -1],
+] as const;
+
+/** An exclusive bound of an integer becomes the next integer; of a number the bound itself, and is said. */
+export const inclusiveBounds: Rewrite = (schema, context) =>
+  BOUNDS.reduce<Keywords>((current, [exclusive, inclusive, up]) => {
+    const { [exclusive]: bound, [inclusive]: own, type } = current;
+    if (typeof bound !== "number") return current;
+    const next = type === "integer" ? up * (Math.floor(up * bound) + 1) : bound;
+    if (type === "integer") context.note(exclusive, "rewritten", `as ${inclusive} ${next}`);
+    else context.note(exclusive, "described", `${exclusive}: ${bound}`);
+    const tighter = typeof own === "number" && up * own > up * next ? own : next;
+    return replace(without(current, inclusive), exclusive, [inclusive, tighter]);
+  }, schema);
+
+/** Enumerations hold strings only; `restore` turns them back. */
+export const stringEnum: Rewrite = (schema, context) => {
+  const values = asList(schema["enum"]);
+  const present = values.filter((value) => value !== null);
+  if (values.length === 0) return schema;
+  if (present.length === 0) return { ...without(schema, "enum"), type: "null" };
+  const type =
+    present.length < values.length || typesOf(schema).includes("null") ? ["string", "null"] : "string";
+  if (present.every((value) => typeof value === "string")) return { ...schema, type, enum: present };
+  context.note("enum", "rewritten", "values as strings");
+  const texts = present.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  return { ...without(schema, "minimum", "maximum", "format"), type, enum: texts };
+};
+
+/** Which keywords go with a type when several types are split up. */
+const KEYWORDS_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
+  string: ["enum", "format", "pattern", "minLength", "maxLength"],
+  number: ["minimum", "maximum"],
+  integer: ["minimum", "maximum"],
+  array: ["items", "minItems", "maxItems"],
+  object: ["properties", "required", "minProperties", "maxProperties"],
+};
+
+/**
+ * `type: ["T", "null"]` and a null alternative become `nullable`, several types become alternatives, and what stands
+ * beside an `anyOf` moves into each alternative, since `anyOf` has to be the only keyword of its schema.
+ */
+export const nullableTypes: Rewrite = (schema, context) => {
+  const types = typesOf(schema);
+  const branches = asList(schema["anyOf"]);
+  const alternatives = branches.filter((branch) => asMap(branch)["type"] !== "null");
+  const named = types.filter((type) => type !== "null");
+  const isNullable = named.length < types.length || alternatives.length < branches.length;
+  if (isNullable || named.length > 1)
+    context.note("type", "rewritten", isNullable ? "as nullable" : "as alternatives");
+  const nullable = isNullable ? { nullable: true } : {};
+  if (branches.length === 0 && named.length <= 1)
+    return { ...schema, ...(types.length > 0 && { type: named[0] ?? "string" }), ...nullable };
+  const split = branches.length === 0 ? Object.values(KEYWORDS_BY_TYPE).flat() : ["anyOf"];
+  const beside: Keywords = { ...without(schema, "type", ...split), ...nullable };
+  const own = (type: unknown): Keywords => ({
+    type,
+    ...without(
+      schema,
+      ...Object.keys(schema).filter((keyword) => !KEYWORDS_BY_TYPE[String(type)]?.includes(keyword)),
+    ),
+  });
+  const merged = (branches.length === 0 ? named.map(own) : alternatives).map((branch) => ({
+    ...beside,
+    ...asMap(branch),
+    ...joinedDescription(beside["description"], asMap(branch)["description"]),
+  }));
+  return merged.length === 1 ? merged[0] : { anyOf: merged };
+};
+
+/** `prefixItems` becomes the alternatives an item may be, with the order in words. */
+export const tupleToList: Rewrite = (schema, context) => {
+  const { prefixItems, items } = schema;
+  if (prefixItems === undefined) return schema;
+  context.note("prefixItems", "described", `items in this order: ${shortJson(prefixItems, 300)}`);
+  const different = distinct([...asList(prefixItems), ...(isPlainObject(items) ? [items] : [])]);
+  return {
+    ...without(schema, "prefixItems"),
+    items: different.length === 1 ? different[0] : { anyOf: different },
+  };
+};
+
+/** An array has to say what its items are. */
+export const declaredItems: Rewrite = (schema, context) => {
+  const says = schema["prefixItems"] !== undefined || isPlainObject(schema["items"]);
+  if (says || !typesOf(schema).includes("array")) return schema;
+  context.note("items", "rewritten", "any item, said with {}");
+  return { ...schema, items: {} };
+};
+
+/** An enumeration without a type gets the type of its values. */
+export const typedValues: Rewrite = (schema) => {
+  const values = "const" in schema ? [schema["const"]] : asList(schema["enum"]);
+  if (schema["type"] !== undefined || values.length === 0) return schema;
+  const types = distinct(
+    values.map((value) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)),
+  );
+  return { type: types.length === 1 ? types[0] : types, ...schema };
+};
+
+/** What has no type is sent as text. */
+export const typedAnything: Rewrite = (schema, context) => {
+  if (schema["type"] !== undefined || schema["anyOf"] !== undefined) return schema;
+  if (isPlainObject(schema["properties"])) return { type: "object", ...schema };
+  context.note("type", "described", "(any JSON value)");
+  return { type: "string", ...schema };
+};
+
+/** Strict mode: a known type everywhere, every object closed, every property required; optional ones may be null. */
+export const closed: Rewrite = (schema, { root, note }) => {
+  const types = typesOf(schema);
+  const { properties, additionalProperties: rest, anyOf, $ref, items } = schema;
+  if (types.length === 0 && anyOf === undefined && $ref === undefined)
+    note("type", "dropped", "a value of any type cannot be strict");
+  if (types.includes("array") && !isPlainObject(items))
+    note("items", "dropped", "a list of anything cannot be strict");
+  if (!types.includes("object")) return schema;
+  const isOpen = rest === undefined ? properties === undefined : rest !== false;
+  if (isOpen) note("additionalProperties", "dropped", "an open object cannot be strict");
+  const required = asList(schema["required"]);
+  const names = Object.keys(asMap(properties));
+  const optional = names.filter((name) => !required.includes(name));
+  if (optional.length > 0)
+    note("required", "rewritten", `optional, so required and nullable: ${optional.join(", ")}`);
+  const entries = Object.entries(asMap(properties)).map(([name, property]) => [
+    name,
+    optional.includes(name) ? orNull(property, root) : property,
+  ]);
+  return { ...schema, properties: Object.fromEntries(entries), required: names, additionalProperties: false };
+};
+
+function orNull(schema: unknown, root: unknown): unknown {
+  if (!isPlainObject(schema) || !refusesNull(schema, root)) return schema;
+  const { description, anyOf, type } = schema;
+  if (type !== undefined && !("enum" in schema || "const" in schema))
+    return { ...schema, type: [...typesOf(schema), "null"] };
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: "null" }] };
+  return { ...joinedDescription(description), anyOf: [without(schema, "description"), { type: "null" }] };
+}
+
+/** Draft-07 spells tuples, definitions, anchors and dependencies differently, and ignores what stands beside a `$ref`. */
+export function draft07Spelling(schema: Keywords): Keywords {
+  const {
+    $ref,
+    $anchor,
+    $defs,
+    definitions,
+    prefixItems,
+    items,
+    dependentRequired,
+    dependentSchemas,
+    ...rest
+  } = schema;
+  const link = {
+    $ref: String($ref).replaceAll("/$defs/", "/definitions/").replaceAll("/prefixItems/", "/items/"),
+  };
+  const tail =
+    items === undefined ? {} : { [prefixItems === undefined ? "items" : "additionalItems"]: items };
+  const maps = {
+    definitions: { ...asMap(definitions), ...asMap($defs) },
+    dependencies: { ...asMap(dependentRequired), ...asMap(dependentSchemas) },
+  };
+  const filled = Object.entries(maps).filter(([, map]) => Object.keys(map).length > 0);
+  const alone = Object.keys(rest).length + filled.length === 0;
+  return {
+    ...(typeof $anchor === "string" && { $id: `#${$anchor}` }),
+    ...rest,
+    ...(prefixItems !== undefined && { items: prefixItems }),
+    ...tail,
+    ...($ref !== undefined && (alone ? link : { allOf: [...asList(rest["allOf"]), link] })),
+    ...Object.fromEntries(filled),
+  };
+}

@@ -1,0 +1,65 @@
+/** The close phase: the terminal event, on every path. */
+
+import { OpenFunctionsError } from "./errors.ts";
+import type { Ending } from "./loop-ending.ts";
+import type { RunState } from "./loop-state.ts";
+import type { RecordedError, StopReason } from "./run-event.ts";
+import type { LoopResult } from "./run-options.ts";
+
+/** How long a cancelled run waits for handlers that are still busy, so that their end can be recorded. */
+const GRACE_MS = 2_000;
+
+/** Stops what is left, writes the terminal event, flushes the store, and gives the result. */
+export async function closeRun(state: RunState, ending: Ending): Promise<LoopResult> {
+  if (ending.status === "cancelled") await state.waitForLate(GRACE_MS);
+  state.stop();
+  emitEnding(state, ending);
+  await state.log.flush();
+  const record = state.log.record();
+  const error =
+    ending.status === "failed" ? (ending.error ?? failure(ending.message, ending.stopReason)) : undefined;
+  return {
+    runId: state.context.runId,
+    status: ending.status,
+    stopReason: ending.stopReason,
+    text: ending.status === "completed" ? ending.text : "",
+    ...(ending.status === "limit_reached" && ending.partial !== undefined ? { partial: ending.partial } : {}),
+    messages: state.messages,
+    usage: state.usage,
+    record,
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+function emitEnding(state: RunState, ending: Ending): void {
+  const { log } = state;
+  const { stopReason } = ending;
+  switch (ending.status) {
+    case "completed":
+      return log.emit("run.completed", { stopReason, output: log.seal(ending.text) });
+    case "limit_reached":
+      return log.emit("run.limit_reached", {
+        stopReason,
+        ...(ending.partial === undefined ? {} : { partial: log.seal(ending.partial) }),
+      });
+    case "failed":
+      return log.emit("run.failed", { stopReason, error: recordError(state, ending) });
+    case "cancelled":
+      return log.emit("run.cancelled", { stopReason, reason: log.seal(ending.reason) });
+  }
+}
+
+function recordError(state: RunState, ending: Extract<Ending, { status: "failed" }>): RecordedError {
+  const { error } = ending;
+  return {
+    code: error?.code ?? ending.stopReason,
+    message: state.log.seal(ending.message),
+    retryable: error?.retryable ?? false,
+  };
+}
+
+function failure(message: string, stopReason: StopReason): OpenFunctionsError {
+  return new OpenFunctionsError(message, {
+    code: stopReason === "context_overflow" ? "context_overflow" : "provider_failed",
+  });
+}

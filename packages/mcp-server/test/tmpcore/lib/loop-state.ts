@@ -1,0 +1,365 @@
+/** What one run holds while it goes through its phases. */
+
+import { type ModelReply, type ModelRequest, NO_USAGE, type Usage, addUsage } from "./adapter.ts";
+import type { CallScope } from "./call-context.ts";
+import { CallGuard } from "./call-guard.ts";
+import { isReadOnly } from "./contract.ts";
+import { ConfigError, InputError, OpenFunctionsError, StoreError } from "./errors.ts";
+import { createGate } from "./gate.ts";
+import { lintHistory } from "./history-linter.ts";
+import type { Ending } from "./loop-ending.ts";
+import { type Message, toolCallsOf } from "./message.ts";
+import { silentLogger } from "./logger.ts";
+import { createRedactor } from "./redactor.ts";
+import { RequestDigester } from "./request-digest.ts";
+import type { RunContext } from "./run-context.ts";
+import type { AnyRunEvent, LiveEvent, StopReason } from "./run-event.ts";
+import { RunLog } from "./run-log.ts";
+import type { LoopOptions } from "./run-options.ts";
+import { composeInstructions, createRunContext, describeStart } from "./run-start.ts";
+import { RunTools } from "./run-tools.ts";
+import { ToolRegistry } from "./registry.ts";
+
+/** Why a run was stopped from outside. */
+interface Stop {
+  readonly stopReason: StopReason;
+  readonly reason: string;
+}
+
+const MAX_CONCURRENT_CALLS = 8;
+
+/** One run's state. Phases read it and change it through its methods only. */
+export class RunState {
+  readonly options: LoopOptions;
+  readonly context: RunContext;
+  readonly tools: RunTools;
+  readonly log: RunLog;
+  readonly guard: CallGuard;
+  readonly #controller = new AbortController();
+  readonly #gate = createGate(MAX_CONCURRENT_CALLS);
+  readonly #digester = new RequestDigester();
+  readonly #late = new Set<Promise<void>>();
+  readonly #steering: string[] = [];
+  readonly #instructions: ReturnType<typeof composeInstructions>;
+  /** The history as the linter last passed it, grown by well-formed turns since; any other history is linted anew. */
+  #clean: readonly Message[] | undefined;
+  readonly #callIds = new Set<string>();
+  #messages: readonly Message[];
+  #stop: Stop | undefined;
+  #partialUsage: Usage = NO_USAGE;
+  #usage: Usage = NO_USAGE;
+  #rounds = 0;
+  #callSeq = 0;
+  #release: () => void = () => {};
+
+  constructor(options: LoopOptions, deliver: (event: AnyRunEvent | LiveEvent) => void) {
+    checkOptions(options);
+    this.options = options;
+    this.context = createRunContext(options, this.#controller.signal);
+    this.tools = new RunTools(options.tools ?? new ToolRegistry());
+    this.guard = new CallGuard(this.context.limits);
+    this.#messages = options.messages;
+    this.#instructions = composeInstructions(options);
+    this.log = new RunLog({
+      runId: this.context.runId,
+      ports: this.context.ports,
+      capture: options.capture ?? "digest",
+      redact: options.redact ?? createRedactor().redactJson,
+      logger: options.logger ?? silentLogger,
+      onStoreFailure: options.onStoreFailure ?? (this.#hasWriteTools() ? "fail_closed" : "warn"),
+      deliver,
+      ...(options.store === undefined ? {} : { store: options.store }),
+    });
+  }
+
+  /** The history so far. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  /** Usage of all model calls, that of a call cut off included. */
+  get usage(): Usage {
+    return this.#partialUsage === NO_USAGE ? this.#usage : addUsage(this.#usage, this.#partialUsage);
+  }
+
+  /** Model calls that gave a reply. */
+  get rounds(): number {
+    return this.#rounds;
+  }
+
+  /** Number of the current model call, from 0. */
+  get callSeq(): number {
+    return this.#callSeq;
+  }
+
+  /** The clock's time in milliseconds. */
+  nowMs(): number {
+    return this.context.ports.clock.now();
+  }
+
+  /** Writes the first events and starts the clock. */
+  open(): void {
+    const { options } = this;
+    this.log.emit(
+      "run.started",
+      describeStart(options, { context: this.context, tools: this.tools, log: this.log }),
+    );
+    const { digest, sections, text } = this.#instructions;
+    if (text !== "") {
+      this.log.emit("prompt.composed", { digest, sections, text: this.log.seal(text) });
+    }
+    for (const block of options.context?.blocks ?? []) this.log.emit("context.built", block);
+    const known = options.known ?? Math.max(0, options.messages.length - 1);
+    for (const message of options.messages.slice(known)) this.#recordMessage(message);
+    this.#watch();
+  }
+
+  /** Takes in steering messages, lints the history, and builds the request. */
+  compose(): ModelRequest {
+    this.throwIfStopped();
+    for (const text of this.#steering.splice(0)) {
+      const message: Message = { role: "user", content: text };
+      this.append(message);
+      this.#recordMessage(message);
+    }
+    if (this.#clean !== this.#messages) this.#lint();
+    return this.#request();
+  }
+
+  /** Shortens the history through the compactor, and builds the request again. */
+  async compact(): Promise<ModelRequest> {
+    const before = this.#messages.length;
+    const compacted = await this.options.compactor?.compact(this.#messages, { signal: this.context.signal });
+    this.#messages = compacted ?? this.#messages;
+    this.log.emit("history.compacted", { before, after: this.#messages.length });
+    return this.#request();
+  }
+
+  /** Adds a well-formed message to the history: a user's, or the results of the calls before it in their order. */
+  append(message: Message): void {
+    const wasClean = this.#clean === this.#messages;
+    this.#messages = [...this.#messages, message];
+    if (wasClean) this.#clean = this.#messages;
+  }
+
+  /** Adds an accepted reply to the history. A call id that came before makes the linter look, and refuse. */
+  observeReply(reply: ModelReply): void {
+    if (reply.parts.length > 0) this.append({ role: "assistant", content: reply.parts });
+    for (const { callId } of reply.toolCalls) {
+      if (this.#callIds.has(callId)) this.#clean = undefined;
+      this.#callIds.add(callId);
+    }
+  }
+
+  /** Adds a user message before the next model call. */
+  steer(message: string): void {
+    this.#steering.push(message);
+  }
+
+  /** The scope of the call at `index` of the current reply. */
+  scope(index: number): CallScope {
+    const { log } = this;
+    return {
+      gate: this.#gate,
+      guard: this.guard,
+      journal: {
+        round: this.#rounds - 1,
+        index,
+        seal: log.seal,
+        emit: (type, data) => log.emit(type, data),
+        flush: () => log.flush(),
+        get failure() {
+          return log.failure;
+        },
+        late: (callId, settled) => this.#keepLate(callId, settled),
+      },
+    };
+  }
+
+  /** Notes that a model call begins. */
+  beginModelCall(request: ModelRequest): void {
+    this.log.emit("model.requested", {
+      round: this.#rounds,
+      callSeq: this.#callSeq,
+      requestDigest: this.#digester.digest(request),
+    });
+  }
+
+  /** Notes usage that a stream reported before its end. */
+  noteUsage(usage: Usage): void {
+    this.#partialUsage = usage;
+  }
+
+  /** Notes that a model call gave a reply. */
+  endModelCall(usage: Usage): void {
+    this.#usage = this.#rounds === 0 ? usage : addUsage(this.#usage, usage);
+    this.#partialUsage = NO_USAGE;
+    this.#rounds += 1;
+    this.#callSeq += 1;
+  }
+
+  /** Notes that a model call failed for good. */
+  recordModelFailure(cause: unknown): void {
+    const known = OpenFunctionsError.is(cause);
+    const message = known ? cause.message : String(cause);
+    const error = {
+      code: known ? cause.code : "internal_error",
+      message: this.log.seal(message),
+      retryable: known && cause.retryable,
+    };
+    this.log.emit("model.failed", { round: this.#rounds, callSeq: this.#callSeq, error });
+  }
+
+  /** Aborts the run for the caller. */
+  abort(reason: unknown = "aborted by the caller"): void {
+    this.#stopFor({ stopReason: "caller_abort", reason: describeReason(reason) }, reason);
+  }
+
+  /** The value, or a rejection as soon as the run is stopped; a stopped run waits for nobody. */
+  untilStopped<T>(value: Promise<T>): Promise<T> {
+    const { signal } = this.#controller;
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason);
+      if (signal.aborted) onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      value.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    });
+  }
+
+  /** Throws when the run was stopped or its store failed. */
+  throwIfStopped(): void {
+    if (this.log.failure !== undefined) throw this.log.failure;
+    if (this.#stop !== undefined) throw this.#controller.signal.reason ?? new Error(this.#stop.reason);
+  }
+
+  /** How a run ends that a throw took out of its loop. */
+  endingOf(cause: unknown): Ending {
+    const stop = this.#stop;
+    if (stop?.stopReason === "time_budget") return { status: "limit_reached", stopReason: "time_budget" };
+    if (stop !== undefined) return { status: "cancelled", ...stop };
+    if (!OpenFunctionsError.is(cause)) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      const error = new OpenFunctionsError(message, { code: "run_failed", cause });
+      return { status: "failed", stopReason: "internal_error", message, error };
+    }
+    return { status: "failed", stopReason: stopReasonOf(cause), message: cause.message, error: cause };
+  }
+
+  /** Waits until late handlers have come to their end, at most `ms` milliseconds. */
+  async waitForLate(ms: number): Promise<void> {
+    if (this.#late.size === 0) return;
+    const done = new AbortController();
+    const { clock } = this.context.ports;
+    const grace = clock.sleep(ms, done.signal).catch(() => {});
+    await Promise.race([Promise.all(this.#late), grace]);
+    done.abort();
+  }
+
+  /** Stops the clock and everything that still runs. */
+  stop(): void {
+    this.#release();
+    if (!this.#controller.signal.aborted)
+      this.#controller.abort(new DOMException("The run has ended.", "AbortError"));
+  }
+
+  #lint(): void {
+    const { messages, repairs } = lintHistory(this.#messages);
+    if (repairs.length > 0) this.log.emit("history.repaired", { repairs });
+    for (const { callId } of messages.flatMap(toolCallsOf)) this.#callIds.add(callId);
+    this.#messages = messages;
+    this.#clean = messages;
+  }
+
+  #request(): ModelRequest {
+    const { toolChoice, parallelToolCalls, sampling, reasoning, maxOutputTokens, responseFormat } =
+      this.options;
+    const tools = this.tools.listed();
+    const system = this.#instructions.text;
+    return {
+      messages: this.#messages,
+      signal: this.#controller.signal,
+      ...(system === "" ? {} : { system }),
+      ...(tools.length === 0 ? {} : { tools }),
+      ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+      ...(parallelToolCalls === undefined ? {} : { parallelToolCalls }),
+      ...(sampling === undefined ? {} : { sampling }),
+      ...(reasoning === undefined ? {} : { reasoning }),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...(responseFormat === undefined ? {} : { responseFormat }),
+    };
+  }
+
+  #recordMessage(message: Message): void {
+    this.log.emit("message.appended", { role: message.role, message: this.log.seal(message) });
+  }
+
+  #hasWriteTools(): boolean {
+    return this.tools.view.getAll().some((tool) => !isReadOnly(tool.contract));
+  }
+
+  #keepLate(callId: string, settled: Promise<void>): void {
+    const noted = settled.then(() => {
+      this.#late.delete(noted);
+      if (!this.log.ended) this.log.emit("tool.settled", { callId });
+    });
+    this.#late.add(noted);
+  }
+
+  /** Follows the caller's signal, the parent's signal and the wall clock. */
+  #watch(): void {
+    const { signal, parent } = this.options;
+    const onCaller = (): void => this.abort(signal?.reason);
+    const onParent = (): void =>
+      this.#stopFor(
+        { stopReason: "parent_cancelled", reason: "the parent run was cancelled" },
+        parent?.signal.reason,
+      );
+    const cancelTimer = this.context.ports.clock.after(this.context.limits.wallMs, () => {
+      this.#stopFor(
+        { stopReason: "time_budget", reason: "the run's time is up" },
+        new DOMException("The run's time is up.", "TimeoutError"),
+      );
+    });
+    signal?.addEventListener("abort", onCaller, { once: true });
+    parent?.signal.addEventListener("abort", onParent, { once: true });
+    this.#release = () => {
+      cancelTimer();
+      signal?.removeEventListener("abort", onCaller);
+      parent?.signal.removeEventListener("abort", onParent);
+    };
+    if (signal?.aborted === true) onCaller();
+    if (parent?.signal.aborted === true) onParent();
+  }
+
+  #stopFor(stop: Stop, reason: unknown): void {
+    if (this.#stop !== undefined || this.log.ended) return;
+    this.#stop = stop;
+    this.#controller.abort(reason ?? new DOMException(stop.reason, "AbortError"));
+  }
+}
+
+function stopReasonOf(error: OpenFunctionsError): StopReason {
+  if (error.code === "context_overflow") return "context_overflow";
+  if (error.code === "protocol_error") return "protocol_error";
+  return error.fault === "provider" ? "provider_error" : "internal_error";
+}
+
+function describeReason(reason: unknown): string {
+  if (reason instanceof Error) return reason.message;
+  return typeof reason === "string" ? reason : "aborted by the caller";
+}
+
+function checkOptions({ adapter, limits, messages }: LoopOptions): void {
+  if (messages.length === 0) throw new InputError("A run needs at least one message.");
+  for (const [key, value] of Object.entries(limits ?? {})) {
+    if (typeof value === "number" && value >= 0) continue;
+    throw new ConfigError(`Limit "${key}" is ${String(value)}; use a number that is not negative.`, {
+      code: "invalid_config",
+    });
+  }
+  if (limits?.maxCostUsd !== undefined && !adapter.capabilities.priced) {
+    throw new ConfigError(`maxCostUsd cannot be kept: no price is known for "${adapter.model}".`, {
+      code: "invalid_config",
+    });
+  }
+}

@@ -1,0 +1,116 @@
+/** Which model is meant. */
+
+import { describe, expect, it } from "vitest";
+import { NO_USAGE } from "./adapter.ts";
+import {
+  capabilitiesOf,
+  costOf,
+  MODEL_POLICY,
+  nearestLevel,
+  POLICY_VERSION,
+  policyRow,
+  resolveModel,
+} from "./model-policy.ts";
+
+describe("resolveModel", () => {
+  it("prefers the explicit model, then the environment, then the role, then the provider's default", () => {
+    const env = { OPENAI_MODEL: "from-env" };
+    expect(resolveModel({ provider: "openai", model: "mine", role: "frontier", env })).toMatchObject({
+      model: "mine",
+      resolvedBy: "explicit",
+    });
+    expect(resolveModel({ provider: "OpenAI", role: "frontier", env })).toMatchObject({
+      provider: "openai",
+      model: "from-env",
+      resolvedBy: "environment",
+    });
+    expect(resolveModel({ provider: "openai", role: "frontier", env: {} })).toMatchObject({
+      resolvedBy: "role",
+      role: "frontier",
+      row: { roles: ["frontier"] },
+    });
+    expect(resolveModel({ provider: "openai", env: {} })).toMatchObject({
+      resolvedBy: "default",
+      role: "expert",
+      policyVersion: POLICY_VERSION,
+    });
+  });
+
+  it("never changes the provider, and says what to do where nothing is known", () => {
+    expect(() => resolveModel({ provider: "Grok", env: {} })).toThrow(
+      'No model is known for provider "xai" in the role "expert".',
+    );
+    try {
+      resolveModel({ provider: "nobody", env: {} });
+    } catch (error) {
+      expect(error).toMatchObject({ code: "no_model", hint: "Pass `model`, or set NOBODY_MODEL." });
+    }
+  });
+
+  it("knows nothing of a model outside the table", () => {
+    const resolved = resolveModel({ provider: "openai", model: "made-up", env: {} });
+    expect(resolved.row).toBeUndefined();
+    expect(capabilitiesOf(resolved.row)).toMatchObject({
+      priced: false,
+      jsonSchema: false,
+      parallelCalls: false,
+    });
+  });
+});
+
+describe("MODEL_POLICY", () => {
+  it("has a source for every row, and a price only where it is confirmed", () => {
+    for (const row of MODEL_POLICY) {
+      expect(row.source).not.toBe("");
+      if (!row.confirmed) expect(row.price).toBeUndefined();
+    }
+  });
+});
+
+describe("costOf", () => {
+  const price = policyRow("openai", "gpt-6-luna")?.price;
+
+  it("prices every field, and long contexts at their own rate", () => {
+    const usage = {
+      ...NO_USAGE,
+      input: 1_000,
+      cacheRead: 2_000,
+      cacheWrite: 400,
+      output: 10,
+      reasoning: 90,
+      total: 3_500,
+    };
+    expect(costOf(usage, price)).toBeCloseTo(
+      (1_000 * 0.1 + 2_000 * 0.01 + 400 * 0.125 + 100 * 0.5) / 1e6,
+      12,
+    );
+    expect(costOf({ ...NO_USAGE, input: 300_000, output: 100 }, price)).toBeCloseTo(
+      (300_000 * 0.2 + 100 * 0.75) / 1e6,
+      12,
+    );
+  });
+
+  it("is absent where any needed price is unknown", () => {
+    expect(costOf(NO_USAGE, undefined)).toBeUndefined();
+    expect(
+      costOf(
+        { ...NO_USAGE, cacheRead: 1 },
+        { input: 1, output: 1, currency: "USD", perTokens: 1_000_000, source: "x", asOf: "x" },
+      ),
+    ).toBeUndefined();
+  });
+});
+
+describe("nearestLevel", () => {
+  it("takes the nearest level, the weaker of two", () => {
+    const levels = ["low", "medium", "high"];
+    expect(
+      ["none", "minimal", "low", "medium", "high", "max"].map((asked) =>
+        nearestLevel(asked as "low", levels),
+      ),
+    ).toEqual(["low", "low", "low", "medium", "high", "high"]);
+    expect(nearestLevel("max", ["high", "xhigh"])).toBe("xhigh");
+    expect(nearestLevel("low", ["minimal", "medium"])).toBe("minimal");
+    expect(nearestLevel("low", [])).toBeUndefined();
+  });
+});

@@ -1,0 +1,289 @@
+/** Which model a name, a role or nothing at all means, and what is known about it. The only file that names models. */
+
+import type { ModelCapabilities, ReasoningEffort, Usage } from "./adapter.ts";
+import type { SchemaDialect } from "./dialect-rules.ts";
+import { ConfigError } from "./errors.ts";
+
+/** The day the table was last checked. Recorded with every run. */
+export const POLICY_VERSION = "2026-11-30";
+
+/** What a model is used for. */
+export type ModelRole = "instant" | "expert" | "frontier" | "background";
+
+/** A price per million tokens, with where it is stated. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+  /** Also the price of reasoning tokens. */
+  readonly output: number;
+  readonly currency: "USD";
+  readonly perTokens: 1_000_000;
+  /** Over so many input tokens (cached ones included) the whole request costs these multiples. */
+  readonly longContext?: {
+    readonly overTokens: number;
+    readonly inputFactor: number;
+    readonly outputFactor: number;
+  };
+  readonly source: string;
+  readonly asOf: string;
+}
+
+/** What a model can do. False means: not asked of it, or resolved with a warning. */
+export interface ModelAbilities {
+  readonly parallelCalls: boolean;
+  readonly forcedChoice: boolean;
+  readonly forcedChoiceWithReasoning: boolean;
+  readonly jsonSchema: boolean;
+  readonly jsonSchemaWithTools: boolean;
+  readonly images: boolean;
+}
+
+/** Reasoning levels in the provider's words, weakest first, and the one it uses when none is asked for. */
+export type ReasoningLevels = "none" | { readonly levels: readonly string[]; readonly default: string };
+
+/** One model. A row without a source for its figures has no price and `confirmed: false`. */
+export interface ModelPolicyRow {
+  readonly provider: string;
+  readonly model: string;
+  readonly roles: readonly ModelRole[];
+  readonly contextTokens: number;
+  readonly maxOutputTokens: number;
+  readonly price?: ModelPrice;
+  readonly can: ModelAbilities;
+  readonly schemaDialect: SchemaDialect;
+  readonly reasoning: ReasoningLevels;
+  readonly source: string;
+  readonly asOf: string;
+  readonly confirmed: boolean;
+}
+
+// Stated for the API as a whole by the doc comments of ResponseCreateParams in openai 7.59.0 (tools, tool_choice,
+// parallel_tool_calls, text.format, input_image), not per model.
+const OPENAI_ABILITIES: ModelAbilities = {
+  parallelCalls: true,
+  forcedChoice: true,
+  forcedChoiceWithReasoning: true,
+  jsonSchema: true,
+  jsonSchemaWithTools: true,
+  images: true,
+};
+
+// "Not all reasoning models support every value" (openai 7.59.0, ReasoningEffort): the three every one has had.
+const OPENAI_LEVELS: ReasoningLevels = { levels: ["low", "medium", "high"], default: "medium" };
+
+const OPENAI_IDS = "openai 7.59.0 (npm), type ChatModel in resources/shared.d.ts";
+
+/** The table. First candidates per role; tiers of unconfirmed rows are a guess that a release must confirm. */
+export const MODEL_POLICY: readonly ModelPolicyRow[] = [
+  {
+    provider: "openai",
+    model: "gpt-6-luna",
+    roles: ["instant", "background"],
+    contextTokens: 1_050_000,
+    maxOutputTokens: 32_000,
+    price: {
+      input: 0.1,
+      cacheRead: 0.01,
+      cacheWrite: 0.125,
+      output: 0.5,
+      currency: "USD",
+      perTokens: 1_000_000,
+      longContext: { overTokens: 272_000, inputFactor: 2, outputFactor: 1.5 },
+      source: "@pydantic/genai-prices 0.1.8 (npm), model gpt-6-luna",
+      asOf: POLICY_VERSION,
+    },
+    can: OPENAI_ABILITIES,
+    schemaDialect: "openai-strict",
+    reasoning: OPENAI_LEVELS,
+    source: `${OPENAI_IDS}; context and price: @pydantic/genai-prices 0.1.8 (npm)`,
+    asOf: POLICY_VERSION,
+    confirmed: true,
+  },
+  {
+    provider: "openai",
+    model: "gpt-6.1-terra",
+    roles: ["expert"],
+    contextTokens: 272_000,
+    maxOutputTokens: 32_000,
+    can: OPENAI_ABILITIES,
+    schemaDialect: "openai-strict",
+    reasoning: OPENAI_LEVELS,
+    source: `${OPENAI_IDS}; context and output limits are assumed, on the safe side`,
+    asOf: POLICY_VERSION,
+    confirmed: false,
+  },
+  {
+    provider: "openai",
+    model: "gpt-6.2-astra",
+    roles: ["frontier"],
+    contextTokens: 272_000,
+    maxOutputTokens: 32_000,
+    can: OPENAI_ABILITIES,
+    schemaDialect: "openai-strict",
+    reasoning: OPENAI_LEVELS,
+    source: `${OPENAI_IDS}; context and output limits are assumed, on the safe side`,
+    asOf: POLICY_VERSION,
+    confirmed: false,
+  },
+];
+
+/** What is assumed of a model that is not in the table: only what every model of such an API has. */
+export const UNKNOWN_ABILITIES: ModelAbilities = Object.freeze({
+  parallelCalls: false,
+  forcedChoice: true,
+  forcedChoiceWithReasoning: true,
+  jsonSchema: false,
+  jsonSchemaWithTools: false,
+  images: true,
+});
+
+const PROVIDER_BY_ALIAS: Readonly<Record<string, string>> = {
+  claude: "anthropic",
+  google: "gemini",
+  grok: "xai",
+};
+const DEFAULT_ROLE: Readonly<Record<string, ModelRole>> = {
+  anthropic: "expert",
+  openai: "expert",
+  xai: "expert",
+  gemini: "instant",
+  openrouter: "instant",
+};
+
+/** What to resolve. `env` is where `<PROVIDER>_MODEL` is looked up; without it, nowhere. */
+export interface ModelQuery {
+  readonly provider: string;
+  readonly model?: string | undefined;
+  readonly role?: ModelRole | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The model a run uses and how it was chosen. `row` is absent for a model outside the table. */
+export interface ResolvedModel {
+  readonly provider: string;
+  readonly role?: ModelRole;
+  readonly model: string;
+  /** The provider's default level, or "none". */
+  readonly reasoning: string;
+  readonly policyVersion: string;
+  readonly resolvedBy: "explicit" | "environment" | "role" | "default";
+  readonly row?: ModelPolicyRow;
+}
+
+/**
+ * Chooses a model: an explicit `model` wins, then `<PROVIDER>_MODEL` from `env`, then the role, then
+ * the provider's default role. Provider ids and aliases are case-insensitive; a role never changes the
+ * provider. Throws `ConfigError` (`no_model`) where nothing names one.
+ */
+export function resolveModel(query: ModelQuery): ResolvedModel {
+  const provider = canonicalProvider(query.provider);
+  const variable = `${provider.toUpperCase()}_MODEL`;
+  const fromEnv = query.env?.[variable];
+  if (query.model !== undefined && query.model !== "")
+    return resolved(query, { provider, model: query.model, by: "explicit" });
+  if (fromEnv !== undefined && fromEnv !== "")
+    return resolved(query, { provider, model: fromEnv, by: "environment" });
+  const role = query.role ?? DEFAULT_ROLE[provider];
+  const row = MODEL_POLICY.find(
+    (candidate) => candidate.provider === provider && role !== undefined && candidate.roles.includes(role),
+  );
+  if (row === undefined || role === undefined) {
+    throw new ConfigError(
+      `No model is known for provider "${provider}"${role === undefined ? "" : ` in the role "${role}"`}.`,
+      {
+        code: "no_model",
+        hint: `Pass \`model\`, or set ${variable}.`,
+      },
+    );
+  }
+  return resolved(
+    { ...query, role },
+    { provider, model: row.model, by: query.role === undefined ? "default" : "role" },
+  );
+}
+
+/** The table's row of a model, if it has one. */
+export function policyRow(provider: string, model: string): ModelPolicyRow | undefined {
+  const id = canonicalProvider(provider);
+  return MODEL_POLICY.find((row) => row.provider === id && row.model === model);
+}
+
+/** The provider's one id for an id or alias in any case: `Claude` is `anthropic`. */
+export function canonicalProvider(provider: string): string {
+  const id = provider.toLowerCase();
+  return PROVIDER_BY_ALIAS[id] ?? id;
+}
+
+/** The capabilities an adapter shows, from the row or from what is assumed without one. */
+export function capabilitiesOf(row: ModelPolicyRow | undefined): ModelCapabilities {
+  const { parallelCalls, forcedChoice, jsonSchema, jsonSchemaWithTools, images } =
+    row?.can ?? UNKNOWN_ABILITIES;
+  return {
+    parallelCalls,
+    forcedChoice,
+    jsonSchema,
+    jsonSchemaWithTools,
+    images,
+    priced: row?.price !== undefined,
+  };
+}
+
+/** The cost of a usage in US dollars, or undefined where the price (or a part of it) is not known. */
+export function costOf(usage: Usage, price: ModelPrice | undefined): number | undefined {
+  if (price === undefined) return undefined;
+  if (usage.cacheRead > 0 && price.cacheRead === undefined) return undefined;
+  if (usage.cacheWrite > 0 && price.cacheWrite === undefined) return undefined;
+  const long = price.longContext;
+  const isLong = long !== undefined && usage.input + usage.cacheRead + usage.cacheWrite > long.overTokens;
+  const inputs =
+    usage.input * price.input +
+    usage.cacheRead * (price.cacheRead ?? 0) +
+    usage.cacheWrite * (price.cacheWrite ?? 0);
+  const outputs = (usage.output + usage.reasoning) * price.output;
+  return (
+    (inputs * (isLong ? long.inputFactor : 1) + outputs * (isLong ? long.outputFactor : 1)) / price.perTokens
+  );
+}
+
+// `xhigh` lies between high and max (openai 7.59.0, ReasoningEffort).
+const EFFORT_RANK: Readonly<Record<string, number>> = {
+  none: 0,
+  minimal: 1,
+  low: 2,
+  medium: 3,
+  high: 4,
+  xhigh: 5,
+  max: 6,
+};
+
+/** The level of a row that is nearest to what was asked; the weaker of two equally near ones. */
+export function nearestLevel(asked: ReasoningEffort, levels: readonly string[]): string | undefined {
+  const rank = EFFORT_RANK[asked] ?? 0;
+  let best: string | undefined;
+  let distance = Number.POSITIVE_INFINITY;
+  for (const level of levels) {
+    const away = Math.abs((EFFORT_RANK[level] ?? 0) - rank);
+    if (away < distance) {
+      best = level;
+      distance = away;
+    }
+  }
+  return best;
+}
+
+function resolved(
+  query: ModelQuery,
+  choice: { readonly provider: string; readonly model: string; readonly by: ResolvedModel["resolvedBy"] },
+): ResolvedModel {
+  const row = policyRow(choice.provider, choice.model);
+  return {
+    provider: choice.provider,
+    ...(query.role === undefined ? {} : { role: query.role }),
+    model: choice.model,
+    reasoning: row === undefined || row.reasoning === "none" ? "none" : row.reasoning.default,
+    policyVersion: POLICY_VERSION,
+    resolvedBy: choice.by,
+    ...(row === undefined ? {} : { row }),
+  };
+}

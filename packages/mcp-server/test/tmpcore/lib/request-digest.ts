@@ -1,0 +1,41 @@
+/** The digest of a model request, at the price of what is new in it. */
+
+import type { ModelRequest, ModelTool } from "./adapter.ts";
+import { type Digest, digest, sha256 } from "./digest.ts";
+import type { Message } from "./message.ts";
+
+/**
+ * Digests requests. The history is a chain of message digests, so that a history which grew by two turns costs two
+ * digests; tools are digested once per list.
+ */
+export class RequestDigester {
+  #messages: readonly Message[] = [];
+  #chain: Digest[] = [];
+  #tools: { readonly list: readonly ModelTool[]; readonly digest: Digest } | undefined;
+
+  /** Covers everything that is sent, in order. */
+  digest(request: ModelRequest): Digest {
+    const { messages, tools = [], signal: _signal, ...rest } = request;
+    return digest("request/1", {
+      ...rest,
+      tools: this.#toolsDigest(tools),
+      messages: this.#historyDigest(messages),
+    });
+  }
+
+  #historyDigest(messages: readonly Message[]): Digest {
+    let known = 0;
+    while (known < this.#chain.length && messages[known] === this.#messages[known]) known += 1;
+    this.#chain.length = known;
+    for (const message of messages.slice(known)) {
+      this.#chain.push(sha256(`${this.#chain.at(-1) ?? ""}${digest("message/1", message)}`));
+    }
+    this.#messages = messages;
+    return this.#chain.at(-1) ?? sha256("");
+  }
+
+  #toolsDigest(list: readonly ModelTool[]): Digest {
+    if (this.#tools?.list !== list) this.#tools = { list, digest: digest("tools/1", list) };
+    return this.#tools.digest;
+  }
+}

@@ -1,0 +1,58 @@
+/** Marks that tie a reasoning item to what followed it, so that an edited history leaves it out in time. */
+
+import { sha256 } from "./digest.ts";
+import { canonicalJson, isPlainObject, type Json, type JsonObject } from "./json.ts";
+
+/**
+ * A mark travels as an opaque part directly behind the text or call it describes and is never sent. The API
+ * refuses a reasoning item whose following item was changed ("provided without its required following item",
+ * recorded in openai/test_openai_responses_thinking_with_modified_history), it wants the message's id after a
+ * reasoning item, and it asks for a message's phase back (openai 7.59.0, EasyInputMessage).
+ */
+export interface PartnerMark {
+  /** The reasoning item this followed. */
+  readonly after?: string;
+  /** The message item's id. */
+  readonly id?: string;
+  readonly phase?: string;
+  readonly callId?: string;
+  /** Of the text or of the arguments, as they went into the history. */
+  readonly digest: string;
+}
+
+const MARK = "openfunctions.partner";
+
+/** Writes a mark as the data of an opaque part. */
+export function toMarkData(mark: PartnerMark): JsonObject {
+  return {
+    type: MARK,
+    ...(mark.after === undefined ? {} : { after: mark.after }),
+    ...(mark.id === undefined ? {} : { id: mark.id }),
+    ...(mark.phase === undefined ? {} : { phase: mark.phase }),
+    ...(mark.callId === undefined ? {} : { callId: mark.callId }),
+    digest: mark.digest,
+  };
+}
+
+/** Reads a mark, or undefined for any other opaque data. */
+export function fromMarkData(data: Json): PartnerMark | undefined {
+  if (!isPlainObject(data) || data["type"] !== MARK || typeof data["digest"] !== "string") return undefined;
+  const { after, id, phase, callId, digest } = data;
+  return {
+    digest,
+    ...(typeof after === "string" ? { after } : {}),
+    ...(typeof id === "string" ? { id } : {}),
+    ...(typeof phase === "string" ? { phase } : {}),
+    ...(typeof callId === "string" ? { callId } : {}),
+  };
+}
+
+/** The digest of a text or of arguments, equal for equal values whatever their key order. */
+export function partnerDigest(value: string | JsonObject): string {
+  if (typeof value === "string") return sha256(value);
+  try {
+    return sha256(canonicalJson(value));
+  } catch {
+    return sha256(JSON.stringify(value)); // Arguments with a lone surrogate have no canonical form.
+  }
+}

@@ -1,0 +1,63 @@
+/** Sealed leaves: content whose digest is in the chain, so that the content itself can be removed later. */
+
+import { randomBytes } from "node:crypto";
+import { type Digest, sha256 } from "./digest.ts";
+import { type Json, canonicalJson } from "./json.ts";
+
+/** `$sealed` is `sha256(salt bytes || canonical(value))`; `salt` is hexadecimal (spec runs.md section 2). */
+export interface Sealed<T> {
+  readonly $sealed: Digest;
+  readonly salt?: string;
+  readonly value?: T;
+}
+
+/** How much a stored record keeps: value and salt, the salt only, or neither. */
+export type Capture = "full" | "digest" | "off";
+
+/** Makes sealed leaves for one record. */
+export type Sealer = <T>(value: T) => Sealed<T>;
+
+/** Prepares a value before it is sealed: removes secrets. */
+export type Redact = (value: Json) => Json;
+
+const SALT_BYTES = 16;
+
+/** A sealer for one record. Values pass `redact` first; `salt` makes fresh hexadecimal salts. */
+export function createSealer(
+  capture: Capture,
+  options: { readonly redact: Redact; readonly salt?: () => string },
+): Sealer {
+  const salt = options.salt ?? createSaltSource();
+  return <T>(value: T): Sealed<T> => {
+    const clean = options.redact(value as Json) as T; // Proof: only JSON is sealed, and redaction keeps its shape
+    const used = salt();
+    const $sealed = commitment(used, clean);
+    if (capture === "full") return { $sealed, salt: used, value: clean };
+    return capture === "digest" ? { $sealed, salt: used } : { $sealed };
+  };
+}
+
+/** The commitment of a value under a salt. */
+export function commitment(salt: string, value: unknown): Digest {
+  const text = canonicalJson(value);
+  const bytes = Buffer.allocUnsafe(salt.length / 2 + Buffer.byteLength(text));
+  bytes.write(salt, "hex");
+  bytes.write(text, salt.length / 2, "utf8");
+  return sha256(bytes);
+}
+
+/** True for a sealed leaf. */
+export function isSealed(value: unknown): value is Sealed<unknown> {
+  return typeof value === "object" && value !== null && "$sealed" in value;
+}
+
+// Random bytes are drawn in blocks: one system call serves 64 leaves.
+function createSaltSource(): () => string {
+  let block = "";
+  return () => {
+    if (block === "") block = randomBytes(SALT_BYTES * 64).toString("hex");
+    const salt = block.slice(0, SALT_BYTES * 2);
+    block = block.slice(SALT_BYTES * 2);
+    return salt;
+  };
+}

@@ -1,0 +1,124 @@
+/** Server-sent events, from bytes to events, however the bytes were cut. */
+
+import { ProtocolError } from "./errors.ts";
+
+/** One server-sent event. `event` is "message" where the stream names none. */
+export interface SseEvent {
+  readonly event: string;
+  readonly data: string;
+  readonly id?: string;
+}
+
+/** How much one event may hold, in UTF-16 code units. Default 16 Mi, which fits a streamed image. */
+export interface SseReaderOptions {
+  readonly maxEventChars?: number;
+}
+
+const MAX_EVENT_CHARS = 16 * 1024 * 1024;
+const LF = 10;
+const COLON = 58;
+
+/**
+ * Reads a server-sent events body (WHATWG HTML, "server-sent events") piece by piece. Bytes may be cut
+ * anywhere, also inside a UTF-8 sequence or a CRLF; lines end with LF, CRLF or CR; comments, unknown fields and
+ * a byte order mark are skipped. Memory is bounded by the one open event: over the limit it throws
+ * `ProtocolError`.
+ */
+export class SseReader {
+  readonly #decoder = new TextDecoder();
+  readonly #maxChars: number;
+  // The open line, kept as a rope: only complete lines are looked at, so one-byte pieces cost no more than one.
+  #line = "";
+  #afterCr = false;
+  #data: string | undefined;
+  #event = "";
+  #id: string | undefined;
+
+  constructor(options: SseReaderOptions = {}) {
+    this.#maxChars = options.maxEventChars ?? MAX_EVENT_CHARS;
+  }
+
+  /** Takes the next bytes and appends every event they complete to `out`. */
+  push(bytes: Uint8Array, out: SseEvent[]): void {
+    this.#pushText(this.#decoder.decode(bytes, { stream: true }), out);
+  }
+
+  /**
+   * Ends the body. An event that lacks its closing blank line is appended too, since servers leave it out; the
+   * caller decides whether its data is whole.
+   */
+  end(out: SseEvent[]): void {
+    this.#pushText(this.#decoder.decode(), out);
+    if (this.#line !== "") this.#takeLine(this.#line, out);
+    this.#line = "";
+    this.#dispatch(out);
+  }
+
+  #pushText(text: string, out: SseEvent[]): void {
+    if (text === "") return;
+    let start = this.#afterCr && text.charCodeAt(0) === LF ? 1 : 0;
+    this.#afterCr = false;
+    let cr = text.indexOf("\r", start);
+    for (;;) {
+      const lf = text.indexOf("\n", start);
+      if (cr !== -1 && cr < start) cr = text.indexOf("\r", start);
+      const end = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr;
+      if (end === -1) break;
+      const piece = text.slice(start, end);
+      const line = this.#line === "" ? piece : this.#line + piece;
+      this.#line = "";
+      this.#takeLine(line, out);
+      start = end + 1;
+      if (end === cr && start === text.length) this.#afterCr = true;
+      else if (end === cr && text.charCodeAt(start) === LF) start += 1;
+    }
+    this.#line += start === 0 ? text : text.slice(start);
+    this.#checkSize(this.#line.length);
+  }
+
+  #takeLine(line: string, out: SseEvent[]): void {
+    if (line === "") return this.#dispatch(out);
+    if (line.charCodeAt(0) === COLON) return;
+    if (line.startsWith("data:")) return this.#addData(line.slice(line[5] === " " ? 6 : 5));
+    const colon = line.indexOf(":");
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    if (field === "data") this.#addData(value);
+    else if (field === "event") this.#event = value;
+    else if (field === "id" && !value.includes("\0")) this.#id = value;
+  }
+
+  #addData(value: string): void {
+    this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+    this.#checkSize(this.#data.length);
+  }
+
+  #dispatch(out: SseEvent[]): void {
+    const event = this.#event === "" ? "message" : this.#event;
+    this.#event = "";
+    if (this.#data === undefined) return;
+    const data = this.#data;
+    this.#data = undefined;
+    out.push(this.#id === undefined ? { event, data } : { event, data, id: this.#id });
+  }
+
+  #checkSize(chars: number): void {
+    if (chars <= this.#maxChars) return;
+    throw new ProtocolError(`One server-sent event is larger than ${this.#maxChars} characters.`);
+  }
+}
+
+/** Where bytes of a body come from: a web stream or anything that iterates over chunks. */
+export type ByteBody = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** Reads a whole body as server-sent events, each in the tick its last byte arrives. Stopping early cancels it. */
+export async function* readSse(body: ByteBody, options: SseReaderOptions = {}): AsyncGenerator<SseEvent> {
+  const reader = new SseReader(options);
+  const events: SseEvent[] = [];
+  for await (const bytes of body) {
+    reader.push(bytes, events);
+    yield* events.splice(0);
+  }
+  reader.end(events);
+  yield* events;
+}

@@ -1,0 +1,87 @@
+/** OpenAI-shaped usage bodies become our disjoint five numbers. */
+
+import { type ModelEvent, NO_USAGE, type Usage } from "./adapter.ts";
+import { costOf, type ModelPrice } from "./model-policy.ts";
+
+/** Where a dialect keeps its counts, as dotted paths; the first path that holds a number is taken. */
+export interface UsageFields {
+  readonly input: readonly string[];
+  readonly cacheRead: readonly string[];
+  readonly cacheWrite: readonly string[];
+  readonly output: readonly string[];
+  readonly reasoning: readonly string[];
+  readonly total: readonly string[];
+}
+
+/** Counts of the Responses API (openai 7.59.0, ResponseUsage): inclusive of cached and reasoning tokens. */
+export const RESPONSES_USAGE: UsageFields = {
+  input: ["input_tokens"],
+  cacheRead: ["input_tokens_details.cached_tokens"],
+  cacheWrite: ["input_tokens_details.cache_write_tokens"],
+  output: ["output_tokens"],
+  reasoning: ["output_tokens_details.reasoning_tokens"],
+  total: ["total_tokens"],
+};
+
+/** Counts of chat completions (openai 7.59.0, CompletionUsage; `prompt_cache_hit_tokens` is DeepSeek's). */
+export const CHAT_USAGE: UsageFields = {
+  input: ["prompt_tokens"],
+  cacheRead: ["prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens"],
+  cacheWrite: ["prompt_tokens_details.cache_write_tokens"],
+  output: ["completion_tokens"],
+  reasoning: ["completion_tokens_details.reasoning_tokens", "reasoning_tokens"],
+  total: ["total_tokens"],
+};
+
+/**
+ * Makes inclusive counts exclusive. Servers differ on whether output includes reasoning (OpenAI's does, xAI's
+ * does not): where the stated total equals input + output + reasoning, they are taken as separate already.
+ * Returns undefined for a body without counts.
+ */
+export function readUsage(body: unknown, fields: UsageFields): Usage | undefined {
+  const input = numberAt(body, fields.input);
+  const output = numberAt(body, fields.output);
+  if (input === undefined && output === undefined) return undefined;
+  const cacheRead = Math.min(numberAt(body, fields.cacheRead) ?? 0, input ?? 0);
+  const cacheWrite = Math.min(numberAt(body, fields.cacheWrite) ?? 0, (input ?? 0) - cacheRead);
+  const reasoning = numberAt(body, fields.reasoning) ?? 0;
+  const stated = numberAt(body, fields.total);
+  const isSeparate =
+    reasoning > 0 && (stated === (input ?? 0) + (output ?? 0) + reasoning || reasoning > (output ?? 0));
+  const rest = isSeparate ? (output ?? 0) : (output ?? 0) - reasoning;
+  const plain = (input ?? 0) - cacheRead - cacheWrite;
+  return {
+    input: plain,
+    cacheRead,
+    cacheWrite,
+    output: rest,
+    reasoning,
+    total: plain + cacheRead + cacheWrite + rest + reasoning,
+  };
+}
+
+/** A usage guessed from text lengths, about four characters a token, for servers that state none. */
+export function estimateUsage(inputChars: number, outputChars: number): Usage {
+  const input = Math.ceil(inputChars / 4);
+  const output = Math.ceil(outputChars / 4);
+  return { ...NO_USAGE, input, output, total: input + output, estimated: true };
+}
+
+/** The event of a usage, with its cost: the provider's own figure first, else from the price, else none. */
+export function usageEvent(
+  usage: Usage,
+  how: { readonly price: ModelPrice | undefined; readonly statedUsd?: number | undefined },
+): ModelEvent {
+  const costUsd = how.statedUsd ?? costOf(usage, how.price);
+  return { type: "usage", usage: costUsd === undefined ? usage : { ...usage, costUsd } };
+}
+
+function numberAt(body: unknown, paths: readonly string[]): number | undefined {
+  for (const path of paths) {
+    let value: unknown = body;
+    for (const key of path.split("."))
+      value = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+  }
+  return undefined;
+}

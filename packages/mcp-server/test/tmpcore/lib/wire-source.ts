@@ -1,0 +1,150 @@
+/** One HTTP reply as batches of parsed wire events, and its failures with everything a classifier needs. */
+
+import { ProtocolError } from "./errors.ts";
+import type { SseEvent } from "./sse-reader.ts";
+import { SseReader } from "./sse-reader.ts";
+
+/** A reply being read. `finish` and `close` may be called at any time, more than once, and never throw. */
+export interface WireSource {
+  /** The events that have arrived, as parsed JSON (never an empty list), or undefined at the end. */
+  read(): Promise<readonly unknown[] | undefined>;
+  /** The reply is whole: lets the body run out for a moment, so that the connection can be used again. */
+  finish(): void;
+  /** The rest is not wanted: ends the connection. */
+  close(): void;
+}
+
+/** What chat-completions servers send as their last event. It reaches a decoder as this string. */
+export const DONE = "[DONE]";
+
+/** The part of a fetch `Response` that is read here. */
+export interface BodyResponse {
+  readonly headers: { get(name: string): string | null };
+  readonly body: ReadableStream<Uint8Array> | null;
+}
+
+/** The largest JSON body taken where a server answers without streaming, in bytes. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
+const DRAIN_MS = 1000;
+const DRAIN_BYTES = 64 * 1024;
+
+/**
+ * Reads a streamed reply; a server that answers with one JSON body instead gives one event. Data that is not
+ * JSON throws `ProtocolError`, unless it is a last event cut off at the end of the body: that one is left out,
+ * so that the decoder reports a cut.
+ */
+export function wireSource(response: BodyResponse): WireSource {
+  if (response.body === null)
+    return { read: () => Promise.resolve(undefined), finish: () => {}, close: () => {} };
+  const reader = response.body.getReader();
+  const isJson = /\bjson\b/i.test(response.headers.get("content-type") ?? "");
+  const read = isJson ? jsonReader(reader) : sseReader(reader);
+  const close = (): void => void reader.cancel().catch(() => {});
+  return { read, finish: () => void drain(reader).then(close, close), close };
+}
+
+/** Reads what little follows the end event. Gives up after a second or 64 KB. */
+async function drain(reader: Reader): Promise<void> {
+  const timer = setTimeout(() => void reader.cancel().catch(() => {}), DRAIN_MS);
+  timer.unref();
+  try {
+    for (let bytes = 0; bytes < DRAIN_BYTES;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.byteLength;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Reads events that some client has already parsed, such as a vendor SDK's stream or a fake's generator. */
+export function iterableSource(events: AsyncIterable<unknown>): WireSource {
+  const iterator = events[Symbol.asyncIterator]();
+  const close = (): void => void iterator.return?.().catch(() => {});
+  return {
+    read: async () => {
+      const next = await iterator.next();
+      return next.done === true ? undefined : [next.value];
+    },
+    finish: close,
+    close,
+  };
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+function sseReader(reader: Reader): WireSource["read"] {
+  const sse = new SseReader();
+  const events: SseEvent[] = [];
+  let ended = false;
+  return async () => {
+    while (!ended && events.length === 0) {
+      const { done, value } = await reader.read();
+      if (done) sse.end(events);
+      else sse.push(value, events);
+      ended = done;
+    }
+    const parsed = takeParsed(events, ended);
+    return parsed.length === 0 ? undefined : parsed;
+  };
+}
+
+/** Takes events up to one that is not JSON; that one throws on the next read, after its elders were delivered. */
+function takeParsed(events: SseEvent[], ended: boolean): unknown[] {
+  const parsed: unknown[] = [];
+  let taken = 0;
+  try {
+    for (const event of events) {
+      const value = parseEvent(event, ended && taken === events.length - 1);
+      if (value !== undefined) parsed.push(value);
+      taken += 1;
+    }
+  } catch (cause) {
+    if (parsed.length === 0) throw cause;
+  }
+  events.splice(0, taken);
+  return parsed;
+}
+
+function parseEvent(event: SseEvent, mayBeCut: boolean): unknown {
+  if (event.data === DONE) return DONE;
+  let value: unknown;
+  try {
+    value = JSON.parse(event.data);
+  } catch (cause) {
+    if (mayBeCut) return undefined;
+    throw new ProtocolError(`An event of the reply ("${event.event.slice(0, 40)}") is not JSON.`, { cause });
+  }
+  // Some servers name a failure only in the event field (seen: `event: error` with a bare error object).
+  if (event.event !== "error" || typeof value !== "object" || value === null || "type" in value) return value;
+  return { type: "error", ...value };
+}
+
+function jsonReader(reader: Reader): WireSource["read"] {
+  let ended = false;
+  return async () => {
+    if (ended) return undefined;
+    ended = true;
+    const text = await readText(reader, MAX_JSON_BYTES);
+    if (text === undefined) throw new ProtocolError(`The reply is larger than ${MAX_JSON_BYTES} bytes.`);
+    try {
+      return [JSON.parse(text)];
+    } catch {
+      return undefined; // A body that ends early: the decoder reports the cut.
+    }
+  };
+}
+
+async function readText(reader: Reader, maxBytes: number): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > maxBytes) return undefined;
+    text += decoder.decode(value, { stream: true });
+  }
+}
