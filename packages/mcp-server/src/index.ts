@@ -1,5 +1,6 @@
+export type { McpChannel } from "./lib/channel.ts";
 export type { HttpPeer } from "./lib/http-endpoint.ts";
-export { type McpChannel, type McpServerHandle, createMcpServer } from "./lib/mcp-server.ts";
+export { type McpServerHandle, createMcpServer } from "./lib/mcp-server.ts";
 export type {
   McpHttpOptions,
   McpRequestInfo,

@@ -6,7 +6,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import { checkHostAndOrigin } from "@openfunctions/core/http";
 
-import { toErrorMessage } from "./line-channel.ts";
+import { toErrorMessage } from "./channel.ts";
 import type { ResolvedOptions, TokenOwner, TokenVerifier } from "./options.ts";
 
 const METHODS = ["POST", "GET", "DELETE"];

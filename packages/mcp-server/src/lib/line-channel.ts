@@ -4,12 +4,12 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 
-import { isPlainObject } from "@openfunctions/core";
+import { type McpChannel, isMessage, toErrorMessage } from "./channel.ts";
 
 const MAX_FRAME_BYTES = 10 * 1024 * 1024;
 
 /** A channel over a pair of streams. Ends with its input, or when its output breaks; writes nothing after that. */
-export class LineChannel {
+export class LineChannel implements McpChannel {
   onmessage?: (message: unknown) => void;
   onclose?: () => void;
   /** Resolves when the channel is over, for whatever reason. */
@@ -84,43 +84,19 @@ export class LineChannel {
     this.#parts = [];
     this.#bytes = 0;
     if (tooLarge) return this.#refuse(-32600, "A frame is larger than 10 MiB.");
-    const message = parse(line);
-    if (message === undefined) return this.#refuse(-32700, "Parse error: the line is not JSON");
+    const text = isUtf8(line) ? line.toString() : "not JSON";
+    if (text.trim() === "") return;
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return this.#refuse(-32700, "Parse error: the line is not JSON");
+    }
     if (isMessage(message)) this.onmessage?.(message);
-    else if (message !== "") this.#refuse(-32600, "Invalid Request: not a JSON-RPC 2.0 message", message);
+    else this.#refuse(-32600, "Invalid Request: not a JSON-RPC 2.0 message", message);
   }
 
   #refuse(code: number, message: string, request?: unknown): void {
     void this.send(toErrorMessage(code, message, request));
-  }
-}
-
-/** An error response to a message whose id may be unreadable. */
-export function toErrorMessage(code: number, message: string, request?: unknown): object {
-  const id = isPlainObject(request) ? request["id"] : null;
-  return {
-    jsonrpc: "2.0",
-    id: typeof id === "string" || Number.isInteger(id) ? id : null,
-    error: { code, message },
-  };
-}
-
-/** Whether the SDK may take it; what it would drop without a word is answered here. */
-function isMessage(value: unknown): boolean {
-  if (!isPlainObject(value) || value["jsonrpc"] !== "2.0") return false;
-  if ("result" in value || "error" in value) return true;
-  const { id, params } = value;
-  const isNamed = typeof id === "string" || id === undefined || Number.isInteger(id);
-  return isNamed && (params === undefined || (isPlainObject(params) && isPlainObject(params["_meta"] ?? {})));
-}
-
-/** The JSON value of a line, "" for a blank one, undefined where it is none. */
-function parse(line: Buffer): unknown {
-  const text = isUtf8(line) ? line.toString() : "not JSON";
-  if (text.trim() === "") return "";
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

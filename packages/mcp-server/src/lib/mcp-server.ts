@@ -5,6 +5,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { ToolRegistry } from "@openfunctions/core";
 
 import { CallLanes } from "./call-lanes.ts";
+import type { McpChannel } from "./channel.ts";
 import { HttpEndpoint, type HttpPeer } from "./http-endpoint.ts";
 import { type McpServerOptions, resolveOptions } from "./options.ts";
 import { RegistryServer } from "./registry-server.ts";
@@ -13,15 +14,6 @@ import { ToolList } from "./tool-list.ts";
 
 const QUIET_MS = 50;
 const CLOSE_MS = 2_000;
-
-/** A two-way stream of messages: stdio, an in-memory pair, a socket. Every transport of the SDKs is one. */
-export interface McpChannel {
-  start(): Promise<void>;
-  send(message: unknown): Promise<void>;
-  close(): Promise<void>;
-  onmessage?(message: unknown): void;
-  onclose?(): void;
-}
 
 /** A server that answers on channels and to web requests, both eras on each. */
 export interface McpServerHandle {
@@ -62,12 +54,7 @@ class RegistryHandle implements McpServerHandle {
     this.#channels += 1;
     const caller: Caller = { transport: "stdio", local: true, lane: `channel ${this.#channels}` };
     const create = (): RegistryServer => {
-      // After its handshake an older client stays older: its messages need no look at their era any more.
-      const server = new RegistryServer(this.#shared, caller, ({ transport }) => {
-        if (transport?.onmessage === undefined) return;
-        channel.onmessage = transport.onmessage;
-        transport.send = (message) => channel.send(message);
-      });
+      const server = new RegistryServer(this.#shared, caller, channel);
       this.#servers.add(server);
       server.onclose = () => this.#servers.delete(server);
       return server;
