@@ -5,35 +5,33 @@ import type { Clock } from "./ports.ts";
 /** Why a call was stopped. */
 export type CallStop = "tool_timeout" | "cancelled";
 
-/** Owns the handler's signal and the timer. `dispose` on every path. */
+/**
+ * Owns the handler's signal and the timer; both begin when somebody waits or asks for the signal, since a handler that
+ * answers at once needs neither. `dispose` on every path.
+ */
 export class CallControl {
   readonly timeoutMs: number;
   #controller: AbortController | undefined;
   #reason: unknown;
+  readonly #clock: Clock;
   readonly #caller: AbortSignal | undefined;
   readonly #onCallerAbort = (): void => this.#end("cancelled", this.#caller?.reason);
-  readonly #cancelTimer: () => void;
+  #cancelTimer: (() => void) | undefined;
   #stop: CallStop | undefined;
   #onStop: (() => void) | undefined;
   #done = false;
 
   constructor(clock: Clock, timeoutMs: number, caller: AbortSignal | undefined) {
     this.timeoutMs = timeoutMs;
+    this.#clock = clock;
     this.#caller = caller;
-    this.#cancelTimer = clock.after(timeoutMs, () =>
-      this.#end(
-        "tool_timeout",
-        new DOMException(`The call took longer than ${timeoutMs} ms.`, "TimeoutError"),
-      ),
-    );
     if (caller?.aborted === true) this.#end("cancelled", caller.reason);
-    else caller?.addEventListener("abort", this.#onCallerAbort, { once: true });
   }
 
   /** The signal the handler gets. */
   get signal(): AbortSignal {
-    // Made when somebody asks for it: most handlers never do.
     if (this.#controller === undefined) {
+      this.#arm();
       this.#controller = new AbortController();
       if (this.#stop !== undefined) this.#controller.abort(this.#reason);
     }
@@ -52,14 +50,24 @@ export class CallControl {
 
   /** Calls back when the call is stopped, before the handler hears of it. */
   onStop(callback: () => void): void {
+    this.#arm();
     this.#onStop = callback;
   }
 
   /** Clears the timer and lets go of the caller's signal. */
   dispose(): void {
     this.#done = true;
-    this.#cancelTimer();
+    this.#cancelTimer?.();
     this.#caller?.removeEventListener("abort", this.#onCallerAbort);
+  }
+
+  #arm(): void {
+    if (this.#cancelTimer !== undefined || this.done) return;
+    this.#cancelTimer = this.#clock.after(this.timeoutMs, () => {
+      const reason = new DOMException(`The call took longer than ${this.timeoutMs} ms.`, "TimeoutError");
+      this.#end("tool_timeout", reason);
+    });
+    this.#caller?.addEventListener("abort", this.#onCallerAbort, { once: true });
   }
 
   #end(stop: CallStop, reason: unknown): void {

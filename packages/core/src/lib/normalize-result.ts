@@ -11,6 +11,8 @@ export type NormalizedResult =
 
 /** The largest result, in characters of JSON text. */
 const MAX_RESULT_CHARS = 8 * 1024 * 1024;
+/** JSON.stringify itself gives up not far below this. */
+const MAX_DEPTH = 5_000;
 const OWN_CODE = /^[a-z][a-z0-9_]{2,63}$/;
 
 /** One JSON round trip (so `toJSON` runs once), then the shape check. `undefined` data becomes `null`. */
@@ -32,7 +34,12 @@ export function normalizeResult(value: unknown): NormalizedResult {
 
 function toText(value: object): string | { readonly problem: string } {
   try {
-    return JSON.stringify(value, refuseNonJson) ?? { problem: "returned something that is not JSON" };
+    const text = JSON.stringify(value);
+    if (text === undefined) return { problem: "returned something that is not JSON" };
+    // JSON.stringify writes NaN and Infinity as null without a word; a silent null is a wrong result.
+    return text.includes("null") && holdsNonNumber(value, 0)
+      ? { problem: "returned something that is not JSON (NaN or Infinity)" }
+      : text;
   } catch (cause) {
     return {
       problem: `returned something that is not JSON (${cause instanceof Error ? firstLine(cause.message) : "it threw"})`,
@@ -40,11 +47,11 @@ function toText(value: object): string | { readonly problem: string } {
   }
 }
 
-// JSON.stringify writes NaN and Infinity as null without a word; a silent null is a wrong result.
-function refuseNonJson(_key: string, value: unknown): unknown {
-  if (typeof value === "number" && !Number.isFinite(value))
-    throw new TypeError(`${value} is not a JSON number`);
-  return value;
+/** True where a NaN or Infinity stands. What writes itself with `toJSON` is not looked into, so that it runs once. */
+function holdsNonNumber(value: unknown, depth: number): boolean {
+  if (typeof value === "number") return !Number.isFinite(value);
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH || "toJSON" in value) return false;
+  return Object.values(value).some((item) => holdsNonNumber(item, depth + 1));
 }
 
 function success(result: Record<string, unknown>, text: string): NormalizedResult {

@@ -163,10 +163,9 @@ export class SelectedTools implements ToolView {
   }
 
   toGeminiFormat(): readonly GeminiTool[] {
-    return this.#compiled("gemini-openapi", (tool, { schema }) => {
-      const empty = Object.keys(tool.parameters.properties ?? {}).length === 0;
-      return empty ? labels(tool) : { ...labels(tool), parameters: schema };
-    });
+    return this.#compiled("gemini-openapi", (tool, { schema }) =>
+      schema === null ? labels(tool) : { ...labels(tool), parameters: schema },
+    );
   }
 
   #compiled<T>(
