@@ -27,6 +27,8 @@ interface Stop {
 }
 
 const MAX_CONCURRENT_CALLS = 8;
+/** Why whatever outlives its run is aborted; made once, since an error is costly and every run ends. */
+const RUN_OVER = new DOMException("The run has ended.", "AbortError");
 
 /** One run's state. Phases read it and change it through its methods only. */
 export class RunState {
@@ -259,7 +261,7 @@ export class RunState {
   stop(): void {
     this.#release();
     if (!this.#controller.signal.aborted)
-      this.#controller.abort(new DOMException("The run has ended.", "AbortError"));
+      this.#controller.abort(RUN_OVER);
   }
 
   #lint(): void {

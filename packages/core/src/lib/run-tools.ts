@@ -12,37 +12,44 @@ export const TOOLS_SEARCH = "tools_search";
 
 const MAX_FOUND = 10;
 
+/** What is the same for every run over one snapshot. */
+interface Listing {
+  readonly sorted: readonly Tool[];
+  readonly summaries: readonly ToolSummary[];
+  readonly waivers: readonly string[];
+  readonly listed: readonly ModelTool[];
+}
+
+const LISTINGS = new WeakMap<ToolView, Listing>(); // a cache by identity: snapshots are fixed, so it holds no state
+
 /** A fixed selection of tools and the list that is sent to the model. */
 export class RunTools {
   readonly view: ToolView;
+  readonly #listing: Listing;
   readonly #revealed: string[] = [];
-  #listed: readonly ModelTool[] | undefined;
+  #listed: readonly ModelTool[];
 
   constructor(tools: ToolView) {
     const deferred = tools.getAll().filter((tool) => tools.isDeferred(tool.name));
     this.view = tools.snapshot({}, deferred.length === 0 ? [] : [createToolsSearch(deferred)]);
+    this.#listing = LISTINGS.get(this.view) ?? listingOf(this.view);
+    LISTINGS.set(this.view, this.#listing);
+    this.#listed = this.#listing.listed;
   }
 
   /** What the record keeps of each tool, sorted by name. */
   summaries(): readonly ToolSummary[] {
-    return this.#sorted().map(({ name, digest, contract }) => ({
-      name,
-      digest,
-      contractVersion: contract.version,
-      effects: contract.effects.kind,
-    }));
+    return this.#listing.summaries;
   }
 
   /** The waivers of destructive tools. */
   waivers(): readonly string[] {
-    return this.#sorted().flatMap(({ contract }) =>
-      contract.authority.waiver === undefined ? [] : [contract.authority.waiver],
-    );
+    return this.#listing.waivers;
   }
 
   /** Definitions as data, so that a record file can be replayed alone. */
   definitions(): readonly object[] {
-    return this.#sorted().map(({ name, description, parameters, output, contract }) => ({
+    return this.#listing.sorted.map(({ name, description, parameters, output, contract }) => ({
       name,
       description,
       parameters,
@@ -56,24 +63,32 @@ export class RunTools {
    * consecutive requests stays the same. The same array until something is revealed.
    */
   listed(): readonly ModelTool[] {
-    this.#listed ??= [
-      ...this.#sorted().filter((tool) => !this.view.isDeferred(tool.name)),
-      ...this.#revealed.flatMap((name) => this.view.get(name) ?? []),
-    ].map(toModelTool);
     return this.#listed;
   }
 
   /** Reveals deferred tools; returns those that were not revealed yet. */
   reveal(names: readonly string[]): readonly string[] {
     const fresh = names.filter((name) => this.view.isDeferred(name) && !this.#revealed.includes(name));
-    if (fresh.length > 0) this.#listed = undefined;
     this.#revealed.push(...fresh);
+    const tools = fresh.flatMap((name) => this.view.get(name) ?? []);
+    if (tools.length > 0) this.#listed = [...this.#listed, ...tools.map(toModelTool)];
     return fresh;
   }
+}
 
-  #sorted(): readonly Tool[] {
-    return [...this.view.getAll()].sort((left, right) => (left.name < right.name ? -1 : 1));
-  }
+function listingOf(view: ToolView): Listing {
+  const sorted = [...view.getAll()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  return {
+    sorted,
+    summaries: sorted.map(({ name, digest, contract }) => ({
+      contractVersion: contract.version,
+      digest,
+      effects: contract.effects.kind,
+      name,
+    })),
+    waivers: sorted.flatMap(({ contract }) => contract.authority.waiver ?? []),
+    listed: sorted.filter((tool) => !view.isDeferred(tool.name)).map(toModelTool),
+  };
 }
 
 const MODEL_TOOLS = new WeakMap<Tool, ModelTool>(); // a cache by identity: tools are frozen, so it holds no state

@@ -88,6 +88,8 @@ export class SelectedTools implements ToolView {
   #tools: ReadonlyMap<string, Tool> | undefined;
   #digest: Digest | undefined;
   #version = -1;
+  /** The snapshot of everything: it is fixed, so the runs of one version share it. */
+  #whole: { readonly version: number; readonly view: ToolView } | undefined;
 
   constructor(runtime: CallRuntime, source: ToolSource) {
     this.#runtime = runtime;
@@ -128,10 +130,14 @@ export class SelectedTools implements ToolView {
   }
 
   snapshot(filter: ToolFilter = {}, extra: readonly Tool[] = []): ToolView {
+    const whole = extra.length === 0 && Object.keys(filter).length === 0;
+    if (whole && this.#whole?.version === this.#source.version) return this.#whole.view;
     checkNames(filter, this.listNames());
     const entries = new Map(select(this.#source.entries(), filter));
     for (const tool of extra) entries.set(tool.name, { tool, deferred: false });
-    return new SelectedTools(this.#runtime, { version: 0, entries: () => entries });
+    const view = new SelectedTools(this.#runtime, { version: 0, entries: () => entries });
+    if (whole) this.#whole = { version: this.#source.version, view };
+    return view;
   }
 
   digest(): Digest {
