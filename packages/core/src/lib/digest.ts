@@ -1,6 +1,6 @@
 /** Digests: one tagged SHA-256 over canonical JSON, so that equal things have equal names. */
 
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import { canonicalJson } from "./json.ts";
 
 /** `sha256:` and 64 hexadecimal digits. */
@@ -17,9 +17,4 @@ export function digest(tag: string, value: unknown): Digest {
 /** The SHA-256 of a text (as UTF-8) or of bytes, in our digest form. */
 export function sha256(content: string | Uint8Array): Digest {
   return `sha256:${hash("sha256", content, "hex")}`;
-}
-
-/** Fresh random bytes as lower-case hexadecimal. */
-export function randomHex(bytes: number): string {
-  return randomBytes(bytes).toString("hex");
 }

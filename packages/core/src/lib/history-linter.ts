@@ -184,7 +184,7 @@ class Lint {
 }
 
 /** The answer to a call that has none: the recorded result, or a synthetic one that never claims success. */
-export function missingResult(call: ToolCallPart, recorded: RecordedCall | undefined): ToolResultPart {
+function missingResult(call: ToolCallPart, recorded: RecordedCall | undefined): ToolResultPart {
   const base = { type: "tool_result" as const, callId: call.callId, name: call.name };
   if (recorded?.text !== undefined) return { ...base, result: recorded.text };
   const started = recorded !== undefined && recorded.outcome !== "not_started";

@@ -61,7 +61,7 @@ export function createPorts(overrides: Partial<Ports> = {}): Ports {
  * A source of UUIDv7 (RFC 9562 section 5.7): 48 bits of clock, a 12-bit counter so that ids of one millisecond
  * stay in order, 62 random bits.
  */
-export function createIdSource(clock: Clock): () => string {
+function createIdSource(clock: Clock): () => string {
   let lastMs = 0;
   let counter = 0;
   return () => {

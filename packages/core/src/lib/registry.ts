@@ -282,7 +282,7 @@ export class ToolRegistry implements ToolView {
 }
 
 /** Throws `ContractError` where a contract of the view names a tool that the view does not have. */
-export function checkReferences(tools: ToolView): void {
+function checkReferences(tools: ToolView): void {
   for (const { name, contract } of tools.getAll()) {
     const references = [
       ["effects.compensateWith", contract.effects.compensateWith],

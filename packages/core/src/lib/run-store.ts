@@ -133,8 +133,8 @@ function nextAppend(run: StoredRun, signal: AbortSignal): Promise<void> {
 
 const LIST_LIMIT = 50;
 
-/** Filters, orders (newest first) and pages records; shared by stores without an index of their own. */
-export function listRuns(records: readonly RunRecord[], query: RunQuery): RunPage {
+/** Filters, orders (newest first) and pages records. */
+function listRuns(records: readonly RunRecord[], query: RunQuery): RunPage {
   const wanted = records.filter((record) => matches(record, query)).sort(newestFirst);
   const start =
     query.cursor === undefined ? 0 : wanted.findIndex((record) => sortKey(record) < (query.cursor ?? ""));

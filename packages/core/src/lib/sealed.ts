@@ -38,17 +38,12 @@ export function createSealer(
 }
 
 /** The commitment of a value under a salt. */
-export function commitment(salt: string, value: unknown): Digest {
+function commitment(salt: string, value: unknown): Digest {
   const text = canonicalJson(value);
   const bytes = Buffer.allocUnsafe(salt.length / 2 + Buffer.byteLength(text));
   bytes.write(salt, "hex");
   bytes.write(text, salt.length / 2, "utf8");
   return sha256(bytes);
-}
-
-/** True for a sealed leaf. */
-export function isSealed(value: unknown): value is Sealed<unknown> {
-  return typeof value === "object" && value !== null && "$sealed" in value;
 }
 
 // Random bytes are drawn in blocks: one system call serves 16 leaves, about what a short run has.
