@@ -2,30 +2,13 @@
 
 import type { ArtifactStore } from "./artifact.ts";
 import type { PolicyPort } from "./authority.ts";
-import {
-  type CallContext,
-  type CallEvents,
-  type CallLimits,
-  type CallRuntime,
-  DEFAULT_CALL_LIMITS,
-} from "./call-context.ts";
+import { type CallEvents, type CallLimits, type CallRuntime, DEFAULT_CALL_LIMITS } from "./call-context.ts";
 import { ContractError, ConfigError, RegistryError } from "./errors.ts";
 import { KeyedLock, createGate } from "./gate.ts";
 import { type Logger, silentLogger } from "./logger.ts";
-import type { ReaderContext } from "./model-content.ts";
 import { type Ports, createPorts } from "./ports.ts";
-import type { CallResult, ModelContent } from "./result.ts";
 import { type Tool, type ToolDefinition, defineTool, isTool } from "./tool.ts";
-import {
-  type AnthropicTool,
-  type GeminiTool,
-  type OpenAITool,
-  SelectedTools,
-  type ToolEntry,
-  type ToolFilter,
-  type ToolView,
-} from "./tool-view.ts";
-import type { Digest } from "./digest.ts";
+import { SelectedTools, type ToolEntry, type ToolSource, type ToolView } from "./tool-view.ts";
 import { warmValidators } from "./validate.ts";
 
 /** What happens to a name that is taken: an error (default), the new tool, or the old one. */
@@ -68,32 +51,56 @@ export type AnyToolDefinition = Tool | ToolDefinition;
 
 type Listener = (data: never) => void;
 
+/** What a registry holds: tools by name, listeners by event, and the version that views follow. */
+class Shelf implements ToolSource {
+  readonly tools = new Map<string, ToolEntry>();
+  readonly listeners = new Map<keyof RegistryEvents, Set<Listener>>();
+  readonly logger: Logger;
+  version = 0;
+
+  constructor(logger: Logger) {
+    this.logger = logger;
+  }
+
+  entries(): ReadonlyMap<string, ToolEntry> {
+    return this.tools;
+  }
+
+  /** Changes what is held, and tells whoever listens. */
+  change(
+    event: "tool:registered" | "tool:replaced" | "tool:removed",
+    name: string,
+    change: () => void,
+  ): void {
+    change();
+    this.version += 1;
+    this.notify(event, { name });
+  }
+
+  notify(event: keyof RegistryEvents, data: RegistryEvents[keyof RegistryEvents]): void {
+    for (const listener of this.listeners.get(event) ?? []) {
+      try {
+        listener(data as never); // Proof: `on` stored it under the event whose data it takes
+      } catch (cause) {
+        this.logger.error(`A listener of "${event}" threw.`, { cause: String(cause) });
+      }
+    }
+  }
+}
+
 /**
  * Holds tools by name and runs them. Throws `RegistryError` for duplicate names and for changes after `freeze()`.
  */
-export class ToolRegistry implements ToolView {
-  readonly #entries = new Map<string, ToolEntry>();
-  readonly #listeners = new Map<keyof RegistryEvents, Set<Listener>>();
+export class ToolRegistry extends SelectedTools {
+  readonly #shelf: Shelf;
   readonly #onConflict: ConflictPolicy;
-  readonly #runtime: CallRuntime;
-  readonly #all: SelectedTools;
-  #version = 0;
   #frozen = false;
 
   constructor(options: RegistryOptions = {}) {
+    const shelf = new Shelf(options.logger ?? silentLogger);
+    super(createRuntime(options, shelf), shelf);
+    this.#shelf = shelf;
     this.#onConflict = options.onConflict ?? "error";
-    this.#runtime = this.#createRuntime(options);
-    const version = (): number => this.#version;
-    this.#all = new SelectedTools(this.#runtime, {
-      get version() {
-        return version();
-      },
-      entries: () => this.#entries,
-    });
-  }
-
-  get size(): number {
-    return this.#entries.size;
   }
 
   /** Adds one tool, through `defineTool` if it is a plain definition. */
@@ -107,18 +114,20 @@ export class ToolRegistry implements ToolView {
   registerAll(tools: readonly AnyToolDefinition[], options: RegisterOptions = {}): readonly Registration[] {
     this.#checkOpen();
     const checked = tools.map((tool) => (isTool(tool) ? tool : defineTool(tool)));
-    const policy = options.onConflict ?? this.#onConflict;
-    const plan = this.#plan(checked, policy);
-    for (const { tool, action } of plan) this.#apply(tool, action, options.deferred === true);
+    const plan = this.#plan(checked, options.onConflict ?? this.#onConflict);
+    for (const { tool, action } of plan) {
+      if (action === "kept") continue;
+      const entry = { tool, deferred: options.deferred === true };
+      this.#shelf.change(`tool:${action}`, tool.name, () => this.#shelf.tools.set(tool.name, entry));
+    }
     return plan.map(({ tool, action }) => ({ name: tool.name, action }));
   }
 
   /** Removes a tool; false where there is none. */
   unregister(name: string): boolean {
     this.#checkOpen();
-    if (!this.#entries.delete(name)) return false;
-    this.#version += 1;
-    this.#notify("tool:removed", { name });
+    if (!this.has(name)) return false;
+    this.#shelf.change("tool:removed", name, () => this.#shelf.tools.delete(name));
     return true;
   }
 
@@ -127,122 +136,29 @@ export class ToolRegistry implements ToolView {
     if (this.#frozen) return;
     checkReferences(this);
     this.#frozen = true;
-    this.#notify("registry:frozen", { size: this.size });
+    this.#shelf.notify("registry:frozen", { size: this.size });
   }
 
   /** Compiles every schema now, so that the first call does not pay for it. */
   async warm(): Promise<void> {
     await warmValidators(
-      this.getAll().flatMap((tool) =>
-        tool.output === undefined ? [tool.parameters] : [tool.parameters, tool.output],
-      ),
+      this.getAll().flatMap(({ parameters, output }) => [parameters, output ?? []].flat()),
     );
   }
 
   /** Listens; returns the function that stops listening. A listener that throws is reported to the logger. */
   on<E extends keyof RegistryEvents>(event: E, listener: (data: RegistryEvents[E]) => void): () => void {
-    const listeners = this.#listeners.get(event) ?? new Set();
-    this.#listeners.set(event, listeners);
+    const listeners = this.#shelf.listeners.get(event) ?? new Set();
+    this.#shelf.listeners.set(event, listeners);
     listeners.add(listener);
     return () => listeners.delete(listener);
-  }
-
-  /** The tool of this name, or undefined. */
-  get(name: string): Tool | undefined {
-    return this.#entries.get(name)?.tool;
-  }
-
-  /** True where a tool has this name. */
-  has(name: string): boolean {
-    return this.#entries.has(name);
-  }
-
-  /** All tools in registration order. */
-  getAll(): readonly Tool[] {
-    return this.#all.getAll();
-  }
-
-  /** All names in registration order. */
-  listNames(): readonly string[] {
-    return this.#all.listNames();
-  }
-
-  /** The tools that carry exactly this tag. */
-  getByTag(tag: string): readonly Tool[] {
-    return this.#all.getByTag(tag);
-  }
-
-  /** True for a tool registered as deferred. */
-  isDeferred(name: string): boolean {
-    return this.#all.isDeferred(name);
-  }
-
-  /** A live, read-only selection. */
-  view(filter?: ToolFilter): ToolView {
-    return this.#all.view(filter);
-  }
-
-  /** A fixed selection. */
-  snapshot(filter?: ToolFilter, extra?: readonly Tool[]): ToolView {
-    return this.#all.snapshot(filter, extra);
-  }
-
-  /** Covers every tool, independent of order and locale. */
-  digest(): Digest {
-    return this.#all.digest();
-  }
-
-  /** Runs one call through the pipeline. */
-  execute(name: string, args: unknown, context?: CallContext): Promise<CallResult> {
-    return this.#all.execute(name, args, context);
-  }
-
-  /** What the model reads of a result. */
-  contentForModel(name: string, result: CallResult, reader: ReaderContext): Promise<ModelContent> {
-    return this.#all.contentForModel(name, result, reader);
-  }
-
-  /** The tools for Anthropic's Messages API, sorted by name. */
-  toAnthropicFormat(): readonly AnthropicTool[] {
-    return this.#all.toAnthropicFormat();
-  }
-
-  /** The tools for OpenAI's chat completions API, sorted by name. */
-  toOpenAIFormat(): readonly OpenAITool[] {
-    return this.#all.toOpenAIFormat();
-  }
-
-  /** The tools for Gemini's generateContent API, sorted by name. */
-  toGeminiFormat(): readonly GeminiTool[] {
-    return this.#all.toGeminiFormat();
-  }
-
-  #createRuntime(options: RegistryOptions): CallRuntime {
-    const limits = { ...DEFAULT_CALL_LIMITS, ...options.limits };
-    for (const [key, value] of Object.entries(limits)) {
-      if (!Number.isInteger(value) || value < 1) {
-        throw new ConfigError(`Registry limit "${key}" is ${String(value)}; use a whole number above 0.`, {
-          code: "invalid_config",
-        });
-      }
-    }
-    return {
-      ports: createPorts(options.ports),
-      logger: options.logger ?? silentLogger,
-      limits,
-      scope: { gate: createGate(limits.maxConcurrent) },
-      conflicts: new KeyedLock(),
-      notify: (event, data) => this.#notify(event, data),
-      ...(options.policy === undefined ? {} : { policy: options.policy }),
-      ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
-    };
   }
 
   #plan(
     tools: readonly Tool[],
     policy: ConflictPolicy,
   ): readonly { readonly tool: Tool; readonly action: Registration["action"] }[] {
-    const taken = new Set(this.#entries.keys());
+    const taken = new Set(this.listNames());
     return tools.map((tool) => {
       const known = taken.has(tool.name);
       taken.add(tool.name);
@@ -256,29 +172,32 @@ export class ToolRegistry implements ToolView {
     });
   }
 
-  #apply(tool: Tool, action: Registration["action"], deferred: boolean): void {
-    if (action === "kept") return;
-    this.#entries.set(tool.name, { tool, deferred });
-    this.#version += 1;
-    this.#notify(action === "replaced" ? "tool:replaced" : "tool:registered", { name: tool.name });
-  }
-
   #checkOpen(): void {
     if (!this.#frozen) return;
     throw new RegistryError("The registry is frozen; register tools before freeze().", {
       code: "registry_frozen",
     });
   }
+}
 
-  #notify(event: keyof RegistryEvents, data: RegistryEvents[keyof RegistryEvents]): void {
-    for (const listener of this.#listeners.get(event) ?? []) {
-      try {
-        listener(data as never); // Proof: `on` stored it under the event whose data it takes
-      } catch (cause) {
-        this.#runtime.logger.error(`A listener of "${event}" threw.`, { cause: String(cause) });
-      }
-    }
+function createRuntime(options: RegistryOptions, shelf: Shelf): CallRuntime {
+  const limits = { ...DEFAULT_CALL_LIMITS, ...options.limits };
+  for (const [key, value] of Object.entries(limits)) {
+    if (Number.isInteger(value) && value > 0) continue;
+    throw new ConfigError(`Registry limit "${key}" is ${String(value)}; use a whole number above 0.`, {
+      code: "invalid_config",
+    });
   }
+  return {
+    ports: createPorts(options.ports),
+    logger: shelf.logger,
+    limits,
+    scope: { gate: createGate(limits.maxConcurrent) },
+    conflicts: new KeyedLock(),
+    notify: (event, data) => shelf.notify(event, data),
+    ...(options.policy === undefined ? {} : { policy: options.policy }),
+    ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
+  };
 }
 
 /** Throws `ContractError` where a contract of the view names a tool that the view does not have. */
