@@ -6,7 +6,9 @@ import { cell, ratioCell, type Section, type Target } from "./report.ts";
 import { type ChildResult, readNumber, runChild } from "./run-child.ts";
 import { interleave, type Summary, summarize } from "./statistics.ts";
 
-const PEERS: readonly Peer[] = ["fetch", "openai-sdk", "ai-sdk", "openfunctions"];
+const PEERS: readonly Peer[] = ["fetch", "openai-sdk", "ai-sdk", "ai-sdk-stream", "openfunctions"];
+/** Here every peer streams. */
+const STREAMING_PEERS: readonly Peer[] = ["fetch", "openai-sdk", "ai-sdk", "openfunctions"];
 
 /** What the measurements of this file need. */
 export interface AgentSettings {
@@ -18,7 +20,7 @@ export interface AgentSettings {
 export async function measureRounds(settings: AgentSettings): Promise<Section> {
   const { server } = settings;
   const seen = await traffic(server, ["openai-sdk", "openfunctions"]);
-  const series = await measure(settings, "rounds");
+  const series = await measure(settings, "rounds", PEERS);
   const k1 = summaries(series, "k1");
   const k10 = summaries(series, "k10");
   const rows = PEERS.map((peer) => [
@@ -34,7 +36,7 @@ export async function measureRounds(settings: AgentSettings): Promise<Section> {
       "The same one-tool agent against the fake server; user and system milliseconds of CPU per run after a warm-up.",
       "Ours through `adapter-openai` with every event read and every run recorded in a memory store.",
       `The bare SDK makes the same streamed Responses calls: ${seen}.`,
-      "The AI SDK and `fetch` ask without streaming, which is their cheaper way.",
+      "`fetch` and the AI SDK's `generate` ask for one JSON reply per call, which is cheaper; the AI SDK's `stream` is beside it.",
     ].join(" "),
     tables: [{ columns: ["", "1 tool round, ms", "to the SDK", "10 tool rounds, ms", "to the SDK"], rows }],
     targets: [...roundTargets("1 tool round", k1), ...roundTargets("10 tool rounds", k10)],
@@ -43,7 +45,7 @@ export async function measureRounds(settings: AgentSettings): Promise<Section> {
 
 /** CPU per 1,000 text deltas of a long answer. */
 export async function measureDeltas(settings: AgentSettings): Promise<Section> {
-  const per1000 = summaries(await measure(settings, "deltas"), "per1000");
+  const per1000 = summaries(await measure(settings, "deltas", STREAMING_PEERS), "per1000");
   const bare = of(per1000, "openai-sdk").median;
   const ours = of(per1000, "openfunctions").median;
   return {
@@ -53,7 +55,7 @@ export async function measureDeltas(settings: AgentSettings): Promise<Section> {
     tables: [
       {
         columns: ["", "per 1,000 deltas, ms", "to the SDK"],
-        rows: PEERS.map((peer) => [
+        rows: STREAMING_PEERS.map((peer) => [
           PEER_NAMES[peer],
           cell(of(per1000, peer)),
           ratioCell(of(per1000, peer).median / bare),
@@ -78,8 +80,12 @@ export async function measureDeltas(settings: AgentSettings): Promise<Section> {
 type Series = ReadonlyMap<Peer, readonly ChildResult[]>;
 type Summaries = ReadonlyMap<Peer, Summary>;
 
-function measure({ server, rounds }: AgentSettings, task: "rounds" | "deltas"): Promise<Series> {
-  return interleave(PEERS, rounds, (peer) => runChild("agent-run.ts", [peer, task, server.baseUrl]));
+function measure(
+  { server, rounds }: AgentSettings,
+  task: "rounds" | "deltas",
+  peers: readonly Peer[],
+): Promise<Series> {
+  return interleave(peers, rounds, (peer) => runChild("agent-run.ts", [peer, task, server.baseUrl]));
 }
 
 function summaries(series: Series, key: string): Summaries {
@@ -107,6 +113,11 @@ function roundTargets(what: string, cpu: Summaries): readonly Target[] {
       relation: "below",
       limit: 1,
       measured: ours / of(cpu, "ai-sdk").median,
+    }),
+    ratioTarget(`CPU per run, ${what}, to the AI SDK, streamed`, {
+      relation: "below",
+      limit: 1,
+      measured: ours / of(cpu, "ai-sdk-stream").median,
     }),
   ];
 }

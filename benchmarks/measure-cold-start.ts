@@ -9,7 +9,7 @@ import { cell, ratioCell, type Section, type Table, type Target } from "./report
 import { type ChildResult, readNumber, runChild } from "./run-child.ts";
 import { interleave, type Summary, summarize } from "./statistics.ts";
 
-const WHOLE: readonly Peer[] = ["fetch", "openai-sdk", "ai-sdk", "openfunctions"];
+const WHOLE: readonly Peer[] = ["fetch", "openai-sdk", "ai-sdk", "ai-sdk-stream", "openfunctions"];
 const IN_STEPS = ["fetch", "ai-sdk", "openfunctions"] as const;
 
 /** What is measured, and with what. */
@@ -34,6 +34,9 @@ export async function measureColdStart({ server, rounds }: ColdStartSettings): P
 }
 
 interface Cost {
+  /** Until the process has its answer. */
+  readonly answer: Summary;
+  /** Until it has ended. */
   readonly wall: Summary;
   readonly cpu: Summary;
 }
@@ -70,15 +73,7 @@ class ColdBench {
     // Fills the disk's cache and, where one is used, the compile cache.
     for (const peer of peers) await run(peer);
     const series = await interleave(peers, this.#rounds, run);
-    return new Map(
-      [...series].map(([peer, results]) => {
-        const wall = summarize(results.map(({ wallMs }) => wallMs));
-        return [
-          peer,
-          { wall, cpu: summarize(results.map((result) => readNumber(result, "cpuMs"))) },
-        ] as const;
-      }),
-    );
+    return new Map([...series].map(([peer, results]) => [peer, toCost(results)] as const));
   }
 
   async steps(peer: Peer): Promise<readonly Step[]> {
@@ -106,6 +101,14 @@ class ColdBench {
       ...(how.cached === true ? { compileCache: this.#cacheFolder } : {}),
     });
   }
+}
+
+function toCost(results: readonly ChildResult[]): Cost {
+  return {
+    answer: summarize(results.map((result) => readNumber(result, "answerMs"))),
+    wall: summarize(results.map(({ wallMs }) => wallMs)),
+    cpu: summarize(results.map((result) => readNumber(result, "cpuMs"))),
+  };
 }
 
 interface StepReading {
@@ -146,7 +149,9 @@ function toSection(results: ColdResults): Section {
     title: "Cold start",
     method: [
       "A whole process: it imports, runs one tool once against the fake server (two model calls), and exits.",
-      "Wall time from start to exit as its parent sees it; CPU as the process itself reads it just before it exits.",
+      "Until exit as its parent sees it; until the answer, and CPU, as the process itself reads them just before it exits.",
+      "A process that read a chunked reply waits at its exit while a compiler thread of Node finishes the HTTP parser; a longer reply would hide that.",
+      "The AI SDK's `generate` gets its replies in one piece with a length, so it does not; streamed it does.",
       "With the compile cache (`NODE_COMPILE_CACHE`, the same as `module.enableCompileCache()`) the code was compiled by an earlier process.",
       "The steps are those of one process, timed inside it; files are the modules Node loads in a step.",
     ].join(" "),
@@ -160,11 +165,12 @@ function wholeTable({ plain, cached }: ColdResults): Table {
   return {
     columns: [
       "",
-      "wall, ms",
+      "until exit, ms",
       "to `fetch`",
+      "until the answer, ms",
       "CPU, ms",
       "to `fetch`",
-      "wall with compile cache, ms",
+      "until exit with compile cache, ms",
       "CPU with compile cache, ms",
     ],
     rows: WHOLE.map((peer) => {
@@ -174,6 +180,7 @@ function wholeTable({ plain, cached }: ColdResults): Table {
         PEER_NAMES[peer],
         cell(cost.wall, 0),
         ratioCell(cost.wall.median / floor.wall.median),
+        cell(cost.answer, 0),
         cell(cost.cpu, 0),
         ratioCell(cost.cpu.median / floor.cpu.median),
         cell(warm.wall, 0),
@@ -211,26 +218,19 @@ function stepTable(peer: Peer, { steps }: ColdResults): Table {
 }
 
 function coldTargets({ plain, cached, steps }: ColdResults): readonly Target[] {
-  const because = slowestSteps(steps.get("openfunctions") ?? []);
+  const because = `${slowestSteps(steps.get("openfunctions") ?? [])} ${exitWait(costOf(plain, "openfunctions"))}`;
+  const target = (what: string, limit: number, measured: number): Target => {
+    return { name: `Cold start, ${what}`, relation: "at most", limit, measured, unit: "x", because };
+  };
   const ratio = (costs: ReadonlyMap<Peer, Cost>, kind: keyof Cost, to: Peer): number =>
     costOf(costs, "openfunctions")[kind].median / costOf(costs, to)[kind].median;
-  const toAiSdk = { relation: "at most", limit: 1, unit: "x", because } as const;
   return [
-    { name: "Cold start, wall, to the AI SDK", measured: ratio(plain, "wall", "ai-sdk"), ...toAiSdk },
-    { name: "Cold start, CPU, to the AI SDK", measured: ratio(plain, "cpu", "ai-sdk"), ...toAiSdk },
-    {
-      name: "Cold start with compile cache on both sides, wall, to the AI SDK",
-      measured: ratio(cached, "wall", "ai-sdk"),
-      ...toAiSdk,
-    },
-    {
-      name: "Cold start, wall, to a bare `fetch`",
-      relation: "at most",
-      limit: 2.3,
-      measured: ratio(plain, "wall", "fetch"),
-      unit: "x",
-      because,
-    },
+    target("until exit, to the AI SDK", 1, ratio(plain, "wall", "ai-sdk")),
+    target("until the answer, to the AI SDK", 1, ratio(plain, "answer", "ai-sdk")),
+    target("CPU, to the AI SDK", 1, ratio(plain, "cpu", "ai-sdk")),
+    target("until exit, to the AI SDK, streamed", 1, ratio(plain, "wall", "ai-sdk-stream")),
+    target("until exit with compile cache on both sides, to the AI SDK", 1, ratio(cached, "wall", "ai-sdk")),
+    target("until exit, to a bare `fetch`", 2.3, ratio(plain, "wall", "fetch")),
   ];
 }
 
@@ -239,6 +239,12 @@ function slowestSteps(steps: readonly Step[]): string {
   if (first === undefined || second === undefined) return "";
   const say = ({ name, plain, files }: Step): string => `${name} (${plain.ms.toFixed(0)} ms, ${files} files)`;
   return `Its largest steps are ${say(first)} and ${say(second)}.`;
+}
+
+/** What the steps do not hold: they end with the answer. */
+function exitWait({ answer, wall }: Cost): string {
+  const rest = (wall.median - answer.median).toFixed(0);
+  return `Of its ${wall.median.toFixed(0)} ms, ${rest} are the start of the process and, above all, Node's exit.`;
 }
 
 function costOf(costs: ReadonlyMap<Peer, Cost>, peer: Peer): Cost {

@@ -6,13 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** A folder of `peers/`. */
-export type Peer = "fetch" | "openai-sdk" | "ai-sdk" | "openfunctions";
+export type Peer = "fetch" | "openai-sdk" | "ai-sdk" | "ai-sdk-stream" | "openfunctions";
 
 /** How each peer is called in the report. */
 export const PEER_NAMES: Readonly<Record<Peer, string>> = {
   fetch: "bare `fetch`",
   "openai-sdk": "bare `openai` SDK",
   "ai-sdk": "AI SDK (`ai` + `@ai-sdk/openai`)",
+  "ai-sdk-stream": "AI SDK, streamed",
   openfunctions: "openFunctions (core + adapter-openai)",
 };
 

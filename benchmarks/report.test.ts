@@ -9,7 +9,6 @@ describe("a report", () => {
   const write = (targets: readonly Target[]): string =>
     toMarkdown([{ title: "Part", method: "How.", tables: [], targets }], {
       command: "npm run bench",
-      rounds: 3,
     });
 
   it("says that a target holds", () => {

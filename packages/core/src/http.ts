@@ -10,18 +10,15 @@ export {
 } from "./lib/guarded-fetch.ts";
 export {
   checkHostAndOrigin,
-  type HeaderSource,
   type HostOriginOptions,
   type HostOriginVerdict,
   isLoopbackPeer,
 } from "./lib/host-origin.ts";
-export { isLoopbackAddress, isPublicAddress } from "./lib/ip-address.ts";
+export { isLoopbackAddress } from "./lib/ip-address.ts";
 export {
   openSseStream,
   SSE_HEADERS,
   type SseMessage,
   type SseStream,
   type SseStreamOptions,
-  toSseStream,
-  toSseText,
 } from "./lib/sse-writer.ts";

@@ -21,7 +21,6 @@ export {
   createMemoryArtifactStore,
   createReadArtifactTool,
 } from "./lib/artifact.ts";
-export { adoptRemoteSchema } from "./lib/adopt-remote-schema.ts";
 export type { PolicyDecision, PolicyPort, PolicyRequest } from "./lib/authority.ts";
 export type { CallContext, CallLimits, CallScope } from "./lib/call-context.ts";
 export { collect } from "./lib/collect.ts";
@@ -58,7 +57,6 @@ export {
   type UndoKind,
   type VerificationKind,
 } from "./lib/contract.ts";
-export { type CompiledSchema, type Loss, compileSchema } from "./lib/dialect.ts";
 export type { SchemaDialect } from "./lib/dialect-rules.ts";
 export { type Digest, digest } from "./lib/digest.ts";
 export {
@@ -115,14 +113,12 @@ export type { Grant, Principal } from "./lib/principal.ts";
 export {
   type ComposedSection,
   type PromptSections,
-  type PromptSource,
   autoToolGuide,
   composePrompt,
   composeSections,
   fenceData,
   fillPlaceholders,
   loadPromptPreset,
-  resolvePrompt,
 } from "./lib/prompt.ts";
 export { type Redactor, createRedactor } from "./lib/redactor.ts";
 export {

@@ -2,18 +2,9 @@
 
 export { createChatDecoder, type ChatDecoderOptions } from "./lib/chat-stream.ts";
 export { type ChatBodyOptions, type ChatQuirks, type ChatTarget, toChatBody } from "./lib/chat-request.ts";
-export {
-  type FailureReading,
-  type HeaderReader,
-  type HttpFailure,
-  providerErrorFromEvent,
-  providerErrorFromHttp,
-  readRetryAfterMs,
-  type StatedFailure,
-} from "./lib/http-failure.ts";
+export { type FailureReading, type HeaderReader, providerErrorFromHttp } from "./lib/http-failure.ts";
 export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
 export {
-  canonicalProvider,
   capabilitiesOf,
   MODEL_POLICY,
   type ModelAbilities,
@@ -21,8 +12,6 @@ export {
   type ModelPrice,
   type ModelQuery,
   type ModelRole,
-  POLICY_VERSION,
-  policyRow,
   type ReasoningLevels,
   type ResolvedModel,
   resolveModel,
@@ -32,21 +21,5 @@ export { createRedactor, type Redactor, type RedactorOptions } from "./lib/redac
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
 export { type EncodedRequest, toResponsesBody } from "./lib/responses-request.ts";
 export { createResponsesDecoder, type DecoderOptions } from "./lib/responses-stream.ts";
-export { type ByteBody, readSse, type SseEvent, SseReader, type SseReaderOptions } from "./lib/sse-reader.ts";
-export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
-export {
-  estimateUsage,
-  readUsage,
-  RESPONSES_USAGE,
-  CHAT_USAGE,
-  usageEvent,
-  type UsageFields,
-} from "./lib/usage-fields.ts";
-export {
-  type PlannedTool,
-  planRequest,
-  type RequestPlan,
-  type WireQuirks,
-  type WireTarget,
-} from "./lib/wire-request.ts";
+export { type PlannedTool, type RequestPlan, type WireQuirks, type WireTarget } from "./lib/wire-request.ts";
 export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";

@@ -10,7 +10,6 @@ const COMMON: ChatQuirks = {
   samplingWithReasoning: true,
   seed: true,
   stop: true,
-  systemRole: "system",
   maxTokensField: "max_tokens",
   streamUsage: true,
   reasoningContent: false,

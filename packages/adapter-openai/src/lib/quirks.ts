@@ -25,7 +25,6 @@ export const OPENAI_CHAT: ChatQuirks = {
   ...OPENAI_RESPONSES,
   seed: true,
   stop: true,
-  systemRole: "system",
   maxTokensField: "max_completion_tokens",
   streamUsage: true,
   reasoningContent: false,

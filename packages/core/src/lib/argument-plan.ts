@@ -110,27 +110,13 @@ export function dropUnknown(
   return { kept: Object.fromEntries(Object.entries(args).filter(([name]) => known?.has(name))), unknown };
 }
 
-/** The objects inside a value and the names they have now. */
-export type NamesBefore = readonly {
-  readonly object: object;
-  readonly path: string;
-  readonly names: readonly string[];
-}[];
-
-/** Notes which names every object inside a value has. */
-export function noteNames(value: Json, path: string = ""): NamesBefore {
-  if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((item, index) => noteNames(item, joinPath(path, index)));
-  const below = Object.entries(value).flatMap(([name, item]) => noteNames(item, joinPath(path, name)));
-  return [{ object: value, path, names: Object.keys(value) }, ...below];
-}
-
-/** The dotted paths of the names that came in since `before` was noted. */
-export function namesAdded(before: NamesBefore): readonly string[] {
-  return before.flatMap(({ object, path, names }) => {
-    const now = Object.keys(object);
-    return now.length === names.length
-      ? []
-      : now.filter((name) => !names.includes(name)).map((name) => joinPath(path, name));
-  });
+/** The dotted paths of the properties that `after` has and `before` had not, in what both have. */
+export function namesAdded(before: unknown, after: unknown, path: string = ""): readonly string[] {
+  if (Array.isArray(before) && Array.isArray(after))
+    return before.flatMap((item, index) => namesAdded(item, after[index], joinPath(path, index)));
+  if (!isPlainObject(before) || !isPlainObject(after)) return [];
+  const [old, now] = [Object.keys(before), Object.keys(after)];
+  const added = now.length === old.length ? [] : now.filter((name) => !Object.hasOwn(before, name));
+  const below = old.flatMap((name) => namesAdded(before[name], after[name], joinPath(path, name)));
+  return [...added.map((name) => joinPath(path, name)), ...below];
 }

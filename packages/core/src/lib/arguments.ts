@@ -1,12 +1,12 @@
 /** Arguments as they came become arguments that fit, or one message that says why they do not. */
 
-import { dropUnknown, namesAdded, noteNames, planOf, removeNulls } from "./argument-plan.ts";
+import { dropUnknown, namesAdded, planOf, removeNulls } from "./argument-plan.ts";
 import { decodeText, repairArguments } from "./argument-repair.ts";
 import { copyJson, isPlainObject, joinPath, type Json, type JsonObject } from "./json.ts";
 import { ownValue } from "./schema-walk.ts";
 import type { JsonSchemaObject, StandardIssue, StandardResult, StandardSchema } from "./schema.ts";
 import { shortJson, shortText } from "./short-json.ts";
-import { type ValidationProblem, validatorFor } from "./validate.ts";
+import { jsonProblem, type ValidationProblem, validatorFor } from "./validate.ts";
 import { describeProblems } from "./validation-message.ts";
 
 /** What arguments are held to. */
@@ -65,12 +65,8 @@ export function prepareArguments(
   if (!isPlainObject(source))
     return refuse(input, {}, [jsonProblem("", `must be a plain object, got ${nameOf(source)}`)]);
   const { copy, problems } = copyJson(source);
-  if (problems.length > 0)
-    return refuse(
-      input,
-      {},
-      problems.map(({ path, problem }) => jsonProblem(path, problem)),
-    );
+  const faults = problems.map(({ path, problem }) => jsonProblem(path, problem));
+  if (faults.length > 0) return refuse(input, {}, faults);
   const dropped = Object.hasOwn(source, "__proto__") ? ["__proto__"] : [];
   return after(check(input, copy), (attempt) => {
     if (attempt.problems.length === 0)
@@ -100,21 +96,35 @@ function check(input: ToolInput, copy: Json): Attempt | Promise<Attempt> {
   const { kept: args, unknown } = dropUnknown(isObject(copy) ? copy : {}, plan.known);
   const strange = strict ? unknown.map(unknownProblem) : [];
   const dropped = strict ? [] : unknown;
-  if (standard !== undefined) {
-    return after(validateStandard(standard, args), (result) => {
-      if (result.issues === undefined) {
-        const defaulted = plan.hasDefaults ? filledIn(schema, args, result.value) : [];
-        return { args, params: result.value, problems: strange, dropped, defaulted };
-      }
-      const problems = [...strange, ...result.issues.map((issue) => issueProblem(issue, args))];
-      return { args, params: undefined, problems, dropped, defaulted: [] };
-    });
-  }
-  const before = plan.hasDefaults ? noteNames(args) : [];
-  return after(validatorFor(schema).validate(args), (found) => {
+  const before = plan.hasDefaults ? copyJson(args).copy : undefined;
+  return after(validate(schema, standard, args), ({ problems: found, params }) => {
     const problems = strange.length === 0 ? found : [...strange, ...found];
-    return { args, params: args, problems, dropped, defaulted: namesAdded(before) };
+    return { args, params, problems, dropped, defaulted: namesAdded(before, params) };
   });
+}
+
+type Checked = Pick<Attempt, "problems" | "params">;
+
+function validate(
+  schema: JsonSchemaObject,
+  standard: StandardSchema | undefined,
+  args: JsonObject,
+): Checked | Promise<Checked> {
+  if (standard === undefined)
+    return after(validatorFor(schema).validate(args), (problems) => ({ problems, params: args }));
+  const failed = (cause: unknown): StandardResult<unknown> => ({
+    issues: [{ message: `could not be checked: ${String(cause)}` }],
+  });
+  const toChecked = (result: StandardResult<unknown>): Checked =>
+    result.issues === undefined
+      ? { problems: [], params: result.value }
+      : { problems: result.issues.map((issue) => issueProblem(issue, args)), params: undefined };
+  try {
+    const result = standard["~standard"].validate(args);
+    return result instanceof Promise ? result.catch(failed).then(toChecked) : toChecked(result);
+  } catch (cause) {
+    return toChecked(failed(cause));
+  }
 }
 
 function isObject(value: Json): value is JsonObject {
@@ -139,17 +149,10 @@ function refuse(input: ToolInput, value: unknown, problems: readonly ValidationP
 /** Text inside decoded text: `"{\"limit\":\"5\"}"` takes two rounds. */
 const MAX_REPAIR_ROUNDS = 3;
 
-interface RepairState {
-  readonly value: Json;
-  /** What validating the value gave. */
-  readonly attempt: Attempt;
-  readonly rounds: number;
-}
-
-/** The attempt that fits after decoding, or undefined. */
+/** The attempt that fits after decoding, or undefined. `attempt` is what validating the value gave. */
 function repair(
   input: ToolInput,
-  { value, attempt, rounds }: RepairState,
+  { value, attempt, rounds }: { readonly value: Json; readonly attempt: Attempt; readonly rounds: number },
 ): Attempt | undefined | Promise<Attempt | undefined> {
   const { toolName, schema, strict, standard } = input;
   // The issues of a Standard Schema do not say what type was wanted, so its JSON Schema is asked.
@@ -169,39 +172,9 @@ function after<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>):
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-type Checked = StandardResult<unknown>;
-
-function validateStandard(standard: StandardSchema, args: JsonObject): Checked | Promise<Checked> {
-  const failed = (cause: unknown): Checked => ({
-    issues: [{ message: `could not be checked: ${String(cause)}` }],
-  });
-  try {
-    const result = standard["~standard"].validate(args);
-    return result instanceof Promise ? result.catch(failed) : result;
-  } catch (cause) {
-    return failed(cause);
-  }
-}
-
-/** The names that have a default in the schema, were left out, and are in the output. */
-function filledIn(
-  { properties = {} }: JsonSchemaObject,
-  args: JsonObject,
-  output: unknown,
-): readonly string[] {
-  const absent = Object.keys(properties).filter(
-    (name) => !Object.hasOwn(args, name) && ownValue(output, name) !== undefined,
-  );
-  return absent.filter((name) => ownValue(properties[name], "default") !== undefined);
-}
-
 function nameOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return shortJson(value);
   return Array.isArray(value) ? "an array" : `a ${value.constructor?.name ?? "special object"}`;
-}
-
-function jsonProblem(path: string, message: string): ValidationProblem {
-  return { path, segments: [], keyword: "json", message, params: {}, schemaPath: "" };
 }
 
 function unknownProblem(name: string): ValidationProblem {

@@ -1,6 +1,7 @@
 /** Gathers the tool calls of a chat-completions reply, whatever a server does to ids, names and indexes. */
 
 import type { ModelEvent } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import type { JsonObject } from "./json.ts";
 import { parseToolArguments } from "./tool-arguments.ts";
 import { callIdOf, isRecord, recordAt, stringAt, type WireRecord } from "./wire-fields.ts";
@@ -40,10 +41,8 @@ export class ChatCalls {
     if (slot.id === "") slot.id = id;
     if (name !== "") slot.name = name;
     const argsText = this.#append(slot, call);
-    const news = slot.said ? {} : { callId: slot.id, name: slot.name };
-    if (!slot.said && slot.name !== "") slot.said = true;
-    if (argsText !== "" || "name" in news)
-      out.push({ type: "tool_call_delta", index: slot.index, ...withoutEmpty(news), argsText });
+    if (argsText !== "" || !slot.said) out.push(deltaOf(slot, argsText));
+    slot.said ||= slot.name !== "";
   }
 
   /** Ends every call, in the order they began. True where the arguments of one were cut off. */
@@ -54,16 +53,9 @@ export class ChatCalls {
       truncated ||= parsed.truncated === true;
       const { argsText, argsError } = parsed;
       const args = argsError === undefined ? (restore?.(slot.name, parsed.args) ?? parsed.args) : parsed.args;
-      const error = argsError === undefined ? {} : { argsError };
-      out.push({
-        type: "tool_call",
-        index: slot.index,
-        callId: callIdOf(slot.id),
-        name: slot.name,
-        args,
-        argsText,
-        ...error,
-      });
+      const { index, id, name } = slot;
+      const callId = callIdOf(id);
+      out.push(defined({ type: "tool_call" as const, index, callId, name, args, argsText, argsError }));
     }
     return truncated;
   }
@@ -124,9 +116,9 @@ function startsAnother(slot: Slot, said: { readonly id: string; readonly name: s
   );
 }
 
-function withoutEmpty(news: { readonly callId?: string; readonly name?: string }): {
-  readonly callId?: string;
-  readonly name?: string;
-} {
-  return { ...(news.callId ? { callId: news.callId } : {}), ...(news.name ? { name: news.name } : {}) };
+/** Id and name are said until there is a name. */
+function deltaOf({ index, id, name, said }: Slot, argsText: string): ModelEvent {
+  if (said) return { type: "tool_call_delta", index, argsText };
+  const news = { callId: id || undefined, name: name || undefined };
+  return defined({ type: "tool_call_delta" as const, index, ...news, argsText });
 }

@@ -27,7 +27,6 @@ const target: ChatTarget = {
     samplingWithReasoning: true,
     seed: true,
     stop: true,
-    systemRole: "system",
     maxTokensField: "max_tokens",
     streamUsage: true,
     reasoningContent: false,

@@ -1,22 +1,15 @@
 /** A model request as the body of OpenAI-compatible chat completions. */
 
 import type { ModelRequest } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import type { JsonObject } from "./json.ts";
 import { type ContentPart, type Message, type Part, partsOf, type ToolResultPart } from "./message.ts";
 import type { EncodedRequest } from "./responses-request.ts";
-import {
-  contentUrl,
-  type PlannedTool,
-  planRequest,
-  type RequestPlan,
-  type WireQuirks,
-  type WireTarget,
-} from "./wire-request.ts";
+import { contentUrl, isContent, type PlannedTool, planRequest } from "./wire-request.ts";
+import type { WireQuirks, WireTarget } from "./wire-request.ts";
 
 /** Differences between chat-completions servers, as data. */
 export interface ChatQuirks extends WireQuirks {
-  /** The role that carries instructions. */
-  readonly systemRole: "system" | "developer";
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
   /** True where `stream_options.include_usage` is understood. */
   readonly streamUsage: boolean;
@@ -46,61 +39,34 @@ export interface ChatBodyOptions {
  */
 export function toChatBody(request: ModelRequest, options: ChatBodyOptions): EncodedRequest {
   const { target, stream = true } = options;
+  const { quirks } = target;
   const plan = planRequest(request, target);
-  const system =
-    request.system === undefined || request.system === ""
-      ? []
-      : [{ role: target.quirks.systemRole, content: request.system }];
-  const body: JsonObject = {
+  const { toolChoice, sampling, format } = plan;
+  const history = request.messages.flatMap((message) => toMessages(message, quirks));
+  const named = typeof toolChoice === "object" && { type: "function", function: { name: toolChoice.name } };
+  const body: JsonObject = defined({
     model: target.model,
     stream,
-    ...(stream && target.quirks.streamUsage ? { stream_options: { include_usage: true } } : {}),
-    ...(plan.tools.length === 0 ? {} : { tools: plan.tools.map((tool) => toTool(tool, target.quirks)) }),
-    messages: [...system, ...request.messages.flatMap((message) => toMessages(message, target.quirks))],
-    ...toParameters(request, { plan, quirks: target.quirks }),
-  };
+    stream_options: stream && quirks.streamUsage ? { include_usage: true } : undefined,
+    tools: plan.tools.length === 0 ? undefined : plan.tools.map((tool) => toTool(tool, quirks)),
+    messages: request.system ? [{ role: "system", content: request.system }, ...history] : history,
+    tool_choice: typeof toolChoice === "object" ? named : toolChoice,
+    parallel_tool_calls: quirks.parallelField ? plan.parallel : undefined,
+    reasoning_effort: plan.effort,
+    max_tokens: quirks.maxTokensField === "max_tokens" ? request.maxOutputTokens : undefined,
+    max_completion_tokens: quirks.maxTokensField === "max_tokens" ? undefined : request.maxOutputTokens,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    seed: sampling.seed,
+    stop: sampling.stop,
+    response_format: format && { type: "json_schema", json_schema: { ...format } },
+  });
   return { body, plan, warnings: plan.warnings };
 }
 
-function toParameters(
-  request: ModelRequest,
-  how: { readonly plan: RequestPlan; readonly quirks: ChatQuirks },
-): JsonObject {
-  const { plan, quirks } = how;
-  const { toolChoice, sampling, format } = plan;
-  return {
-    ...(toolChoice === undefined
-      ? {}
-      : {
-          tool_choice:
-            typeof toolChoice === "string"
-              ? toolChoice
-              : { type: "function", function: { name: toolChoice.name } },
-        }),
-    ...(plan.parallel === undefined || !quirks.parallelField ? {} : { parallel_tool_calls: plan.parallel }),
-    ...(plan.effort === undefined ? {} : { reasoning_effort: plan.effort }),
-    ...(request.maxOutputTokens === undefined ? {} : { [quirks.maxTokensField]: request.maxOutputTokens }),
-    ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
-    ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
-    ...(sampling.seed === undefined ? {} : { seed: sampling.seed }),
-    ...(sampling.stop === undefined ? {} : { stop: sampling.stop }),
-    ...(format === undefined
-      ? {}
-      : {
-          response_format: {
-            type: "json_schema",
-            json_schema: { name: format.name, schema: format.schema, strict: format.strict },
-          },
-        }),
-  };
-}
-
-function toTool(tool: PlannedTool, quirks: ChatQuirks): JsonObject {
-  const { name, description, parameters } = tool;
-  return {
-    type: "function",
-    function: { name, description, parameters, ...(quirks.strictField ? { strict: tool.strict } : {}) },
-  };
+function toTool({ strict, name, description, parameters }: PlannedTool, quirks: ChatQuirks): JsonObject {
+  const body = { name, description, parameters };
+  return { type: "function", function: quirks.strictField ? { ...body, strict } : body };
 }
 
 function toMessages(message: Message, quirks: ChatQuirks): JsonObject[] {
@@ -118,30 +84,25 @@ function toMessages(message: Message, quirks: ChatQuirks): JsonObject[] {
 }
 
 function assistantMessages(parts: readonly Part[], quirks: ChatQuirks): JsonObject[] {
-  const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
-  const reasoning = parts.flatMap((part) => (part.type === "reasoning" ? [part.text ?? ""] : [])).join("");
-  const calls = parts.flatMap((part) =>
-    part.type === "tool_call"
-      ? [
-          {
-            id: part.callId,
-            type: "function",
-            function: { name: part.name, arguments: JSON.stringify(part.args) },
-          },
-        ]
-      : [],
-  );
+  const textOf = (type: "text" | "reasoning"): string =>
+    parts.map((part) => (part.type === type ? (part.text ?? "") : "")).join("");
+  const text = textOf("text");
+  const calls = parts
+    .filter((part) => part.type === "tool_call")
+    .map(({ callId: id, name, args }) => ({
+      id,
+      type: "function",
+      function: { name, arguments: JSON.stringify(args) },
+    }));
   if (text === "" && calls.length === 0) return [];
-  const thought =
-    quirks.reasoningContent && calls.length > 0 && reasoning !== "" ? { reasoning_content: reasoning } : {};
-  return [
-    {
-      role: "assistant",
-      content: text === "" ? null : text,
-      ...thought,
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    },
-  ];
+  const thought = quirks.reasoningContent && calls.length > 0 ? textOf("reasoning") : "";
+  const message = defined({
+    role: "assistant",
+    content: text || null,
+    reasoning_content: thought || undefined,
+    tool_calls: calls.length === 0 ? undefined : calls,
+  });
+  return [message];
 }
 
 function resultText(part: ToolResultPart): string {
@@ -160,8 +121,4 @@ function toContent(parts: readonly ContentPart[]): string | readonly JsonObject[
     if (part.type === "image") return { type: "image_url", image_url: { url: contentUrl(part) } };
     return { type: "file", file: { filename: part.name ?? "file", file_data: contentUrl(part) } };
   });
-}
-
-function isContent(part: Part): part is ContentPart {
-  return part.type === "text" || part.type === "image" || part.type === "file";
 }

@@ -2,10 +2,9 @@
 
 import type { FinishReason, ModelEvent } from "./adapter.ts";
 import { ChatCalls } from "./chat-calls.ts";
-import { ProviderError } from "./errors.ts";
 import { providerErrorFromEvent } from "./http-failure.ts";
 import type { StreamDecoder } from "./model-call.ts";
-import type { DecoderOptions } from "./responses-stream.ts";
+import { cutError, type DecoderOptions, startEvent } from "./responses-stream.ts";
 import { CHAT_USAGE, estimateUsage, readUsage, usageEvent } from "./usage-fields.ts";
 import { isRecord, listAt, recordAt, stringAt, type WireRecord } from "./wire-fields.ts";
 import { DONE } from "./wire-source.ts";
@@ -53,7 +52,8 @@ class ChatDecoder implements StreamDecoder {
     if (isRecord(event["error"]) || typeof event["error"] === "string" || event["type"] === "error") {
       throw providerErrorFromEvent(event["error"] ?? event, this.#options.failures);
     }
-    if (!this.#started) this.#start(event, out);
+    if (!this.#started) out.push(startEvent(event));
+    this.#started = true;
     if (isRecord(event["usage"])) this.#usage = event["usage"];
     const choice = listAt(event, "choices")[0];
     if (isRecord(choice)) this.#addChoice(choice, out);
@@ -61,23 +61,8 @@ class ChatDecoder implements StreamDecoder {
 
   end(out: ModelEvent[]): void {
     if (this.finished) return;
-    if (this.#reason !== undefined) return this.#finish(out);
-    const { provider } = this.#options.failures;
-    throw new ProviderError(`The reply of ${provider} was cut before its end.`, {
-      provider,
-      kind: "network",
-    });
-  }
-
-  #start(event: WireRecord, out: ModelEvent[]): void {
-    this.#started = true;
-    const responseId = stringAt(event, "id");
-    const model = stringAt(event, "model");
-    out.push({
-      type: "start",
-      ...(responseId === "" ? {} : { responseId }),
-      ...(model === "" ? {} : { model }),
-    });
+    if (this.#reason === undefined) throw cutError(this.#options.failures.provider);
+    this.#finish(out);
   }
 
   #addChoice(choice: WireRecord, out: ModelEvent[]): void {
@@ -139,13 +124,9 @@ class ChatDecoder implements StreamDecoder {
 
   #usageEvent(): ModelEvent {
     const usage = readUsage(this.#usage, CHAT_USAGE);
-    if (usage === undefined)
-      return { type: "usage", usage: estimateUsage(this.#options.inputChars(), this.#outputChars) };
     const stated = isRecord(this.#usage) ? this.#usage["cost"] : undefined;
-    return usageEvent(usage, {
-      price: this.#options.price,
-      statedUsd: typeof stated === "number" ? stated : undefined,
-    });
+    if (usage !== undefined) return usageEvent(usage, this.#options.price, stated);
+    return { type: "usage", usage: estimateUsage(this.#options.inputChars(), this.#outputChars) };
   }
 
   #finishReason(truncated: boolean): FinishReason {

@@ -1,6 +1,7 @@
 /** Turns connected providers into one context section, best effort and in time. */
 
-import type { ConnectedProvider, ContextBlock, ProviderConnection } from "./context-provider.ts";
+import { type ContextBlock, inTime, isTimeout, type ProviderConnection } from "./context-provider.ts";
+import { defined } from "./defined.ts";
 import { type Digest, digest } from "./digest.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { fenceData } from "./prompt.ts";
@@ -53,60 +54,41 @@ export async function contextBlocks(
   connected: ProviderConnection | readonly ProviderConnection[],
   options: ContextPromptOptions = {},
 ): Promise<BuiltContext> {
-  const list = Array.isArray(connected) ? connected : [connected];
-  const answers = await Promise.all(list.map((connection: ProviderConnection) => ask(connection, options)));
+  const list = [connected].flat();
+  const answers = await Promise.all(list.map((connection) => ask(connection, options)));
   let left = options.maxChars ?? 6_000;
   const texts: string[] = [];
   const blocks = answers.map((answer, index): BuiltBlock => {
-    const providerId = list[index]?.id ?? "";
     const fits = answer.text.length <= left;
     const text = fits ? answer.text : "";
     left -= text.length;
     if (text !== "") texts.push(text);
-    const omitted = answer.omitted ?? (fits ? undefined : "over_budget");
-    const facts = { providerId, digest: digest("context/1", text), chars: text.length };
-    return omitted === undefined ? facts : { ...facts, omitted };
+    return defined({
+      providerId: list[index]?.id ?? "",
+      digest: digest("context/1", text),
+      chars: text.length,
+      omitted: answer.omitted ?? (fits ? undefined : "over_budget"),
+    });
   });
   return { text: texts.join("\n\n"), blocks };
 }
 
 async function ask({ provider, id }: ProviderConnection, options: ContextPromptOptions): Promise<Answer> {
-  if (provider.buildContext === undefined) return { text: "", omitted: "empty" };
-  const { deadlineMs = 3_000, perProviderChars = 2_000, signal, logger = silentLogger } = options;
-  const deadline = AbortSignal.timeout(deadlineMs);
-  const both = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+  const { deadlineMs: ms = 3_000, perProviderChars = 2_000, logger = silentLogger, task } = options;
+  const { now = new Date(), timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone } = options;
   try {
-    const block = await untilAborted(build(provider, both, options), both);
+    const block = await inTime({ ms, signal: options.signal }, async (signal) =>
+      provider.buildContext?.(defined({ signal, maxChars: perProviderChars, now, timeZone, task })),
+    );
     const text = block === undefined ? "" : renderBlock(block, id, perProviderChars);
     return text === "" ? { text, omitted: "empty" } : { text };
   } catch (cause) {
-    const omitted = both.aborted ? "timeout" : "error";
+    const omitted = isTimeout(cause) || options.signal?.aborted === true ? "timeout" : "error";
     logger.warn(`Context of provider "${id}" was left out (${omitted}).`, {
       cause: cause instanceof Error ? cause.name : "unknown",
     });
     return { text: "", omitted };
   }
-}
-
-async function build(
-  provider: ConnectedProvider,
-  signal: AbortSignal,
-  options: ContextPromptOptions,
-): Promise<ContextBlock | string | undefined> {
-  return provider.buildContext?.({
-    signal,
-    maxChars: options.perProviderChars ?? 2_000,
-    now: options.now ?? new Date(),
-    timeZone: options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-    ...(options.task === undefined ? {} : { task: options.task }),
-  });
-}
-
-function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    value.then(resolve, reject);
-  });
 }
 
 function renderBlock(block: ContextBlock | string, id: string, maxChars: number): string {
@@ -130,15 +112,9 @@ function renderBlock(block: ContextBlock | string, id: string, maxChars: number)
 /** Cut at a line end, saying how many lines are missing. */
 function cut(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  const lines = text.split("\n");
-  const kept: string[] = [];
-  let used = 0;
-  for (const line of lines) {
-    if (used + line.length + 1 > maxChars) break;
-    kept.push(line);
-    used += line.length + 1;
-  }
-  return kept.length === 0 ? "" : `${kept.join("\n")}\n(${lines.length - kept.length} more)`;
+  const kept = text.slice(0, Math.max(0, text.lastIndexOf("\n", maxChars - 1)));
+  const left = text.slice(kept.length).split("\n").length - 1;
+  return kept === "" ? "" : `${kept}\n(${left} more)`;
 }
 
 /** One provider's health. */
@@ -155,26 +131,27 @@ export interface ProviderHealth {
 /** Asks all providers side by side, one entry each in order. Never rejects. */
 export async function checkProviderHealth(
   connected: ProviderConnection | readonly ProviderConnection[],
-  options: { readonly deadlineMs?: number } = {},
+  { deadlineMs = 5_000 }: { readonly deadlineMs?: number } = {},
 ): Promise<readonly ProviderHealth[]> {
-  const list: readonly ProviderConnection[] = Array.isArray(connected) ? connected : [connected];
-  return Promise.all(list.map((connection) => healthOf(connection, options.deadlineMs ?? 5_000)));
+  return Promise.all([connected].flat().map((connection) => healthOf(connection, deadlineMs)));
 }
 
-async function healthOf({ provider, id }: ProviderConnection, deadlineMs: number): Promise<ProviderHealth> {
+async function healthOf({ provider, id }: ProviderConnection, ms: number): Promise<ProviderHealth> {
   const { name } = provider.metadata;
-  if (provider.healthCheck === undefined) return { id, name, ok: true, checked: false };
+  const { healthCheck } = provider;
+  if (healthCheck === undefined) return { id, name, ok: true, checked: false };
   const began = performance.now();
-  const signal = AbortSignal.timeout(deadlineMs);
   try {
-    const health = await untilAborted(provider.healthCheck(signal), signal);
+    const health = await inTime({ ms }, (signal) => healthCheck.call(provider, signal));
     return { id, name, checked: true, latencyMs: Math.round(performance.now() - began), ...health };
   } catch (cause) {
-    const error = signal.aborted
-      ? `no answer within ${deadlineMs} ms`
-      : cause instanceof Error
-        ? cause.message
-        : "the check failed";
-    return { id, name, ok: false, checked: true, error };
+    const said = cause instanceof Error ? cause.message : "the check failed";
+    return {
+      id,
+      name,
+      ok: false,
+      checked: true,
+      error: isTimeout(cause) ? `no answer within ${ms} ms` : said,
+    };
   }
 }

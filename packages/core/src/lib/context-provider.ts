@@ -1,5 +1,6 @@
 /** How an outside system becomes tools and context. */
 
+import { defined } from "./defined.ts";
 import { ConfigError, ContextProviderError, OpenFunctionsError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { Logger } from "./logger.ts";
@@ -120,23 +121,22 @@ export async function connectProvider(
   registry: ToolRegistry,
   options: ConnectProviderOptions = {},
 ): Promise<ProviderConnection> {
-  const id = typeof options.config?.["id"] === "string" ? options.config["id"] : provider.metadata.id;
-  claimId(registry, id);
+  const given = options.config?.["id"];
+  const id = typeof given === "string" ? given : provider.metadata.id;
+  const release = claimId(registry, id);
   try {
     const connected = await connectInTime(provider, id, options);
-    return await registerTools({ connected, id }, registry, options);
+    return await registerTools({ connected, id, registry, release }, options);
   } catch (cause) {
-    CONNECTED.get(registry)?.delete(id);
+    release();
     throw cause;
   }
 }
 
-function claimId(registry: ToolRegistry, id: string): void {
+function claimId(registry: ToolRegistry, id: string): () => void {
   if (!PROVIDER_ID.test(id)) {
-    throw new ConfigError(
-      `Provider id "${id}" must be a-z, 0-9 and _, beginning with a letter, at most 31 characters.`,
-      { code: "bad_id" },
-    );
+    const rule = "must be a-z, 0-9 and _, beginning with a letter, at most 31 characters";
+    throw new ConfigError(`Provider id "${id}" ${rule}.`, { code: "bad_id" });
   }
   const ids = CONNECTED.get(registry) ?? new Set();
   CONNECTED.set(registry, ids);
@@ -147,63 +147,72 @@ function claimId(registry: ToolRegistry, id: string): void {
     });
   }
   ids.add(id);
+  return () => void ids.delete(id);
 }
-
-const CONNECT_TIMEOUT_MS = 10_000;
 
 async function connectInTime(
   provider: ContextProvider,
   id: string,
   options: ConnectProviderOptions,
 ): Promise<ConnectedProvider> {
-  const { config, connectTimeoutMs = CONNECT_TIMEOUT_MS, signal, logger, fetch, ports, owner } = options;
-  const deadline = AbortSignal.timeout(connectTimeoutMs);
-  const both = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
-  const given = { logger, fetch, ports, owner };
-  const connecting = provider.connect(config, { signal: both, ...withoutUndefined(given) });
-  const aborted = new Promise<never>((_resolve, reject) => {
-    both.addEventListener("abort", () => reject(both.reason), { once: true });
-  });
+  const { config, connectTimeoutMs: ms = 10_000, signal, logger, fetch, ports, owner } = options;
+  let connecting: Promise<ConnectedProvider> | undefined;
   try {
-    return await Promise.race([connecting, aborted]);
+    return await inTime({ ms, signal }, (both) => {
+      connecting = provider.connect(config, defined({ signal: both, logger, fetch, ports, owner }));
+      return connecting;
+    });
   } catch (cause) {
     // A provider that connects after its deadline is closed again.
-    void connecting.then((late) => late.disconnect?.()).catch(() => {});
+    void connecting?.then((late) => late.disconnect?.()).catch(() => {});
     if (signal?.aborted === true) throw signal.reason;
-    if (OpenFunctionsError.is(cause) && !deadline.aborted) throw cause;
-    throw new ContextProviderError(
-      `Provider "${id}" could not connect${deadline.aborted ? ` within ${connectTimeoutMs} ms` : ""}.`,
-      {
-        code: deadline.aborted ? "connect_timeout" : "connect_failed",
-        cause,
-      },
-    );
+    if (OpenFunctionsError.is(cause)) throw cause;
+    const isLate = isTimeout(cause);
+    const message = `Provider "${id}" could not connect${isLate ? ` within ${ms} ms` : ""}.`;
+    throw new ContextProviderError(message, { code: isLate ? "connect_timeout" : "connect_failed", cause });
   }
 }
 
-type Without<T> = { -readonly [K in keyof T]?: NonNullable<T[K]> };
+/** Runs a task with a signal of its own; rejects with the signal's reason when time is up or the caller aborts. */
+export async function inTime<T>(
+  { ms, signal }: { readonly ms: number; readonly signal?: AbortSignal | undefined },
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const both = AbortSignal.any([AbortSignal.timeout(ms), ...(signal === undefined ? [] : [signal])]);
+  both.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    both.addEventListener("abort", () => reject(both.reason), { once: true });
+    task(both).then(resolve, (cause: unknown) => reject(both.aborted ? both.reason : cause));
+  });
+}
 
-function withoutUndefined<T extends object>(options: T): Without<T> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Without<T>; // Proof: only undefined values are gone
+/** True for the reason of a deadline of `inTime`. */
+export function isTimeout(cause: unknown): boolean {
+  return cause instanceof DOMException && cause.name === "TimeoutError";
+}
+
+interface Connecting {
+  readonly connected: ConnectedProvider;
+  readonly id: string;
+  readonly registry: ToolRegistry;
+  readonly release: () => void;
 }
 
 async function registerTools(
-  { connected, id }: { readonly connected: ConnectedProvider; readonly id: string },
-  registry: ToolRegistry,
+  { connected, id, registry, release }: Connecting,
   options: ConnectProviderOptions,
 ): Promise<ProviderConnection> {
   const registered: string[] = [];
   const skipped: { readonly name: string; readonly reason: string }[] = [];
+  const removeAll = (): void => registered.splice(0).forEach((name) => registry.unregister(name));
   const replaceAll = (): void => {
     const next = selectTools(connected, id, options);
-    for (const name of registered.splice(0)) registry.unregister(name);
-    skipped.length = 0;
+    removeAll();
     const free = next.filter((tool) => !registry.has(tool.name) || options.onConflict === "error");
     const taken = next.filter((tool) => !free.includes(tool));
+    const reason = "the registry already has a tool of this name";
+    skipped.splice(0, skipped.length, ...taken.map(({ name }) => ({ name, reason })));
     registered.push(...registry.registerAll(free).map(({ name }) => name));
-    skipped.push(
-      ...taken.map(({ name }) => ({ name, reason: "the registry already has a tool of this name" })),
-    );
   };
   try {
     replaceAll();
@@ -213,20 +222,15 @@ async function registerTools(
   }
   const stopListening = connected.onToolsChanged?.(replaceAll);
   let disposed = false;
-  return {
-    provider: connected,
-    id,
-    registered,
-    skipped,
-    dispose: async () => {
-      if (disposed) return;
-      disposed = true;
-      stopListening?.();
-      for (const name of registered.splice(0)) registry.unregister(name);
-      CONNECTED.get(registry)?.delete(id);
-      await connected.disconnect?.();
-    },
+  const dispose = async (): Promise<void> => {
+    if (disposed) return;
+    disposed = true;
+    stopListening?.();
+    removeAll();
+    release();
+    await connected.disconnect?.();
   };
+  return { provider: connected, id, registered, skipped, dispose };
 }
 
 function selectTools(
@@ -236,7 +240,7 @@ function selectTools(
 ): readonly Tool[] {
   return connected
     .createTools()
-    .filter(({ name }) => (include === undefined || include.includes(name)) && !exclude.includes(name))
+    .filter(({ name }) => include?.includes(name) !== false && !exclude.includes(name))
     .map((tool) => {
       const tags = [...new Set([...(tool.tags ?? []), "context", `context:${id}`])];
       return isTool(tool) ? defineTool({ ...tool, tags }) : defineTool({ ...tool, tags });

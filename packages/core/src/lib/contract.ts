@@ -1,5 +1,6 @@
 /** The capability contract: what a tool may do, declared once and enforced by the pipeline. */
 
+import { defined } from "./defined.ts";
 import { ContractError } from "./errors.ts";
 import { isPlainObject } from "./json.ts";
 import type { JsonSchemaObject } from "./schema.ts";
@@ -112,44 +113,40 @@ export function isRepeatable(contract: CapabilityContract): boolean {
  * world, undo impossible, idempotency none, authority session. Throws `ContractError` with the path at fault.
  */
 export function normalizeContract(
-  contract: CapabilityContract | ContractShorthand | undefined,
+  contract: CapabilityContract | ContractShorthand = "write",
   schema: JsonSchemaObject,
 ): NormalContract {
-  const given = contract ?? "write";
-  if (typeof given === "string" && !Object.hasOwn(SHORTHANDS, given)) {
-    throw new ContractError(`Contract "${given}" is not known. Use "read", "write" or a contract object.`, {
-      path: "",
-    });
-  }
-  const source = typeof given === "string" ? SHORTHANDS[given] : given;
+  const isShorthand = typeof contract === "string";
+  if (isShorthand && !Object.hasOwn(SHORTHANDS, contract))
+    throw fault("", `Contract "${contract}" is not known. Use "read", "write" or a contract object.`);
+  const source = isShorthand ? SHORTHANDS[contract] : contract;
   checkShape(source);
   const normal = fillDefaults(source);
-  checkEffects(normal);
-  checkParams(normal, schema);
-  checkLimits(normal);
+  checkRules(normal, schema);
   return normal;
+}
+
+function fault(path: string, message: string): ContractError {
+  return new ContractError(message, { path });
 }
 
 function fillDefaults(contract: CapabilityContract): NormalContract {
   const readOnly = isReadOnly(contract);
   const { version, authority, effects, idempotency, concurrency, limits, verification, guidance } = contract;
-  return {
+  const undo = effects.undo ?? (readOnly ? "not_needed" : "impossible");
+  return defined({
     version,
     authority: { ...authority, scopes: [...(authority.scopes ?? [])] },
-    effects: {
-      ...effects,
-      openWorld: effects.openWorld ?? true,
-      undo: effects.undo ?? (readOnly ? "not_needed" : "impossible"),
-    },
+    effects: { ...effects, openWorld: effects.openWorld ?? true, undo },
     idempotency: { ...idempotency, scope: idempotency.scope ?? "run" },
     concurrency: { ...concurrency, parallelSafe: concurrency?.parallelSafe ?? readOnly },
-    ...(limits === undefined ? {} : { limits: { ...limits } }),
-    ...(verification === undefined ? {} : { verification: { ...verification } }),
-    ...(guidance === undefined ? {} : { guidance: { ...guidance } }),
-  };
+    limits: limits && { ...limits },
+    verification: verification && { ...verification },
+    guidance: guidance && { ...guidance },
+  });
 }
 
-/** The fields a contract may hold, with the values each takes: `null` is free text. */
+/** The fields a contract may hold, with the values each takes: `null` is anything. The first field of a part is required. */
 const FIELDS: Record<string, Record<string, readonly string[] | null>> = {
   authority: { level: ["none", "session", "grant", "human"], scopes: null, waiver: null },
   effects: {
@@ -167,120 +164,86 @@ const FIELDS: Record<string, Record<string, readonly string[] | null>> = {
 };
 
 function checkShape(contract: unknown): void {
-  if (!isPlainObject(contract)) throw new ContractError("A contract is an object.", { path: "" });
-  if (typeof contract["version"] !== "string" || contract["version"] === "") {
-    throw new ContractError('A contract needs a "version", such as "1".', { path: "version" });
+  if (!isPlainObject(contract)) throw fault("", "A contract is an object.");
+  const { version, ...parts } = contract;
+  if (typeof version !== "string" || version === "")
+    throw fault("version", 'A contract needs a "version", such as "1".');
+  checkKnown("", parts, FIELDS);
+  for (const [part, fields] of Object.entries(FIELDS)) {
+    const isNeeded = part === "authority" || part === "effects" || part === "idempotency";
+    if (parts[part] !== undefined || isNeeded) checkPart(part, parts[part], fields);
   }
-  for (const key of Object.keys(contract)) {
-    if (key !== "version" && !Object.hasOwn(FIELDS, key)) throw unknownField(key, Object.keys(FIELDS));
-  }
-  for (const [part, fields] of Object.entries(FIELDS)) checkPart(part, contract[part], fields);
 }
 
 function checkPart(part: string, value: unknown, fields: Record<string, readonly string[] | null>): void {
-  const required = part === "authority" || part === "effects" || part === "idempotency";
-  if (value === undefined && !required) return;
-  if (!isPlainObject(value))
-    throw new ContractError(`Contract needs "${part}" as an object.`, { path: part });
-  for (const key of Object.keys(value)) {
-    if (!Object.hasOwn(fields, key)) throw unknownField(`${part}.${key}`, Object.keys(fields));
-  }
-  const [first = ""] = Object.keys(fields);
-  if (required && value[first] === undefined) {
-    throw new ContractError(`Contract needs "${part}.${first}".`, { path: `${part}.${first}` });
-  }
-  for (const [key, allowed] of Object.entries(fields)) {
+  if (!isPlainObject(value)) throw fault(part, `Contract needs "${part}" as an object.`);
+  checkKnown(`${part}.`, value, fields);
+  for (const [index, [key, allowed]] of Object.entries(fields).entries()) {
     const item = value[key];
-    if (item === undefined || allowed === null) continue;
-    if (typeof item !== "string" || !allowed.includes(item)) {
-      throw new ContractError(
-        `"${part}.${key}" is ${JSON.stringify(item)}; use one of ${allowed.join(", ")}.`,
-        {
-          path: `${part}.${key}`,
-        },
-      );
-    }
+    const path = `${part}.${key}`;
+    if (allowed === null) continue;
+    if (item === undefined && index === 0) throw fault(path, `Contract needs "${path}".`);
+    if (item !== undefined && !allowed.some((known) => known === item))
+      throw fault(path, `"${path}" is ${JSON.stringify(item)}; use one of ${allowed.join(", ")}.`);
   }
 }
 
-function unknownField(path: string, known: readonly string[]): ContractError {
-  return new ContractError(`Contract field "${path}" is not known. Known: ${known.join(", ")}.`, { path });
+function checkKnown(prefix: string, value: object, fields: object): void {
+  for (const key of Object.keys(value)) {
+    if (Object.hasOwn(fields, key)) continue;
+    const known = Object.keys(fields).join(", ");
+    throw fault(`${prefix}${key}`, `Contract field "${prefix}${key}" is not known. Known: ${known}.`);
+  }
 }
 
-function checkEffects(contract: NormalContract): void {
-  const { authority, effects, idempotency } = contract;
-  if (isReadOnly(contract) && effects.undo !== "not_needed") {
-    throw new ContractError(
-      `A tool of kind "${effects.kind}" has nothing to undo; set undo to "not_needed".`,
-      {
-        path: "effects.undo",
-      },
-    );
+const MAX_LIMITS = {
+  timeoutMs: 3_600_000,
+  maxCallsPerRun: Number.MAX_SAFE_INTEGER,
+  maxResultChars: Number.MAX_SAFE_INTEGER,
+} as const;
+
+/** The define-time rules of spec core.md section 4. */
+function checkRules(contract: NormalContract, schema: JsonSchemaObject): void {
+  const { authority, effects, idempotency, concurrency, limits = {} } = contract;
+  const { keyParam, mode } = idempotency;
+  const check = (holds: boolean, path: string, message: string): void => {
+    if (!holds) throw fault(path, message);
+  };
+  if (isReadOnly(contract)) {
+    const tool = `A tool of kind "${effects.kind}"`;
+    const isClean = effects.undo === "not_needed";
+    check(isClean, "effects.undo", `${tool} has nothing to undo; set undo to "not_needed".`);
+    check(mode !== "none", "idempotency.mode", `${tool} can be repeated; set the mode to "natural".`);
   }
-  if (isReadOnly(contract) && idempotency.mode === "none") {
-    throw new ContractError(`A tool of kind "${effects.kind}" can be repeated; set the mode to "natural".`, {
-      path: "idempotency.mode",
-    });
-  }
-  const guarded = authority.level === "grant" || authority.level === "human";
-  if (effects.kind === "destructive" && !guarded && (authority.waiver ?? "").trim() === "") {
-    throw new ContractError(
-      'A destructive tool needs level "grant" or "human", or a "waiver" that says why not.',
-      {
-        path: "authority.level",
-      },
-    );
-  }
+  const isGuarded = authority.level === "grant" || authority.level === "human" || !!authority.waiver?.trim();
+  check(
+    effects.kind !== "destructive" || isGuarded,
+    "authority.level",
+    'A destructive tool needs level "grant" or "human", or a "waiver" that says why not.',
+  );
   for (const scope of authority.scopes) {
-    if (!/^[a-z0-9_.:-]+$/.test(scope)) {
-      throw new ContractError(`Scope "${scope}" may hold only a-z, 0-9 and _ . : -`, {
-        path: "authority.scopes",
-      });
-    }
+    const message = `Scope "${scope}" may hold only a-z, 0-9 and _ . : -`;
+    check(/^[a-z0-9_.:-]+$/.test(scope), "authority.scopes", message);
   }
-}
-
-function checkParams(contract: NormalContract, schema: JsonSchemaObject): void {
-  const { keyParam, mode } = contract.idempotency;
-  if (keyParam !== undefined && mode !== "keyed") {
-    throw new ContractError('"keyParam" belongs to idempotency mode "keyed".', {
-      path: "idempotency.keyParam",
-    });
-  }
-  if (keyParam !== undefined && propertyType(schema, keyParam) !== "string") {
-    throw new ContractError(`"${keyParam}" must be a declared property of type string.`, {
-      path: "idempotency.keyParam",
-    });
+  if (keyParam !== undefined) {
+    const path = "idempotency.keyParam";
+    check(mode === "keyed", path, '"keyParam" belongs to idempotency mode "keyed".');
+    const isText = propertyType(schema, keyParam) === "string";
+    check(isText, path, `"${keyParam}" must be a declared property of type string.`);
   }
   for (const key of ["conflictParam", "revisionParam"] as const) {
-    const name = contract.concurrency[key];
-    if (name !== undefined && propertyType(schema, name) === undefined) {
-      throw new ContractError(`"${name}" must be a declared property.`, { path: `concurrency.${key}` });
-    }
+    const name = concurrency[key];
+    const isDeclared = name === undefined || propertyType(schema, name) !== undefined;
+    check(isDeclared, `concurrency.${key}`, `"${name}" must be a declared property.`);
+  }
+  for (const key of ["timeoutMs", "maxCallsPerRun", "maxResultChars"] as const) {
+    const { [key]: value = 1 } = limits;
+    const message = `"limits.${key}" is ${String(value)}; use a whole number from 1 to ${MAX_LIMITS[key]}.`;
+    check(Number.isInteger(value) && value >= 1 && value <= MAX_LIMITS[key], `limits.${key}`, message);
   }
 }
 
-function propertyType(schema: JsonSchemaObject, name: string): unknown {
-  const properties = schema.properties ?? {};
-  if (!Object.hasOwn(properties, name)) return undefined;
-  const property = properties[name];
-  return typeof property === "object" ? (property.type ?? "any") : "any";
-}
-
-const MAX_TIMEOUT_MS = 3_600_000;
-
-function checkLimits(contract: NormalContract): void {
-  for (const [key, max] of [
-    ["timeoutMs", MAX_TIMEOUT_MS],
-    ["maxCallsPerRun", Number.MAX_SAFE_INTEGER],
-    ["maxResultChars", Number.MAX_SAFE_INTEGER],
-  ] as const) {
-    const value = contract.limits?.[key];
-    if (value === undefined) continue;
-    if (!Number.isInteger(value) || value < 1 || value > max) {
-      throw new ContractError(`"limits.${key}" is ${String(value)}; use a whole number from 1 to ${max}.`, {
-        path: `limits.${key}`,
-      });
-    }
-  }
+function propertyType({ properties = {} }: JsonSchemaObject, name: string): unknown {
+  const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return typeof property === "object" ? (property.type ?? "any") : property && "any";
 }

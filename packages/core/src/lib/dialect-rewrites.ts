@@ -24,15 +24,6 @@ function without(schema: Keywords, ...keywords: readonly string[]): Record<strin
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !keywords.includes(keyword)));
 }
 
-/** The same keys in the same order, with one renamed and given a new value. */
-function replace(
-  schema: Keywords,
-  keyword: string,
-  entry: readonly [string, unknown],
-): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(schema).map((pair) => (pair[0] === keyword ? entry : pair)));
-}
-
 function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -41,8 +32,8 @@ function asMap(value: unknown): Record<string, unknown> {
   return isPlainObject(value) ? value : {};
 }
 
-function typesOf(schema: Keywords): readonly unknown[] {
-  return schema["type"] === undefined ? [] : [schema["type"]].flat();
+function typesOf({ type }: Keywords): readonly unknown[] {
+  return type === undefined ? [] : [type].flat();
 }
 
 /** Equal values once. */
@@ -72,45 +63,35 @@ export const loneReference: Rewrite = (schema) => {
 };
 
 /** `allOf` becomes one schema: properties and required names united, of other keywords the first wins. */
-export const mergeAllOf: Rewrite = (schema, context) => {
-  if (schema["allOf"] === undefined) return schema;
+export const mergeAllOf: Rewrite = ({ allOf, ...schema }, context) => {
+  if (allOf === undefined) return schema;
   context.note("allOf", "rewritten", "merged into one schema");
-  const flat: Rewrite = (part) => mergeAllOf(inlineReference(part, context) ?? {}, context);
-  return asList(schema["allOf"]).reduce<Keywords>(
-    (merged, next) => {
-      const part = flat(asMap(next), context) ?? {};
-      const properties = {
-        ...asMap(merged["properties"]),
-        ...without(asMap(part["properties"]), ...Object.keys(asMap(merged["properties"]))),
-      };
-      const required = distinct([...asList(merged["required"]), ...asList(part["required"])]);
-      const united = {
-        ...(Object.keys(properties).length > 0 && { properties }),
-        ...(required.length > 0 && { required }),
-      };
-      return {
-        ...part,
-        ...merged,
-        ...united,
-        ...joinedDescription(merged["description"], part["description"]),
-      };
-    },
-    without(schema, "allOf"),
-  );
+  return asList(allOf).reduce<Keywords>((merged, next) => {
+    const part = mergeAllOf(inlineReference(asMap(next), context) ?? {}, context) ?? {};
+    const properties = { ...asMap(part["properties"]), ...asMap(merged["properties"]) };
+    const required = distinct([...asList(merged["required"]), ...asList(part["required"])]);
+    return {
+      ...part,
+      ...merged,
+      ...(Object.keys(properties).length > 0 && { properties }),
+      ...(required.length > 0 && { required }),
+      ...joinedDescription(merged["description"], part["description"]),
+    };
+  }, schema);
 };
 
 /** `const` becomes an enumeration of one. */
 export const constToEnum: Rewrite = (schema, context) => {
   if (schema["const"] === undefined) return schema;
   context.note("const", "rewritten", "as an enum of one");
-  return replace(schema, "const", ["enum", [schema["const"]]]);
+  return { ...without(schema, "const"), enum: [schema["const"]] };
 };
 
 /** `oneOf` becomes `anyOf`; beside an `anyOf` it cannot be said. */
 export const oneOfToAnyOf: Rewrite = (schema, context) => {
   if (schema["oneOf"] === undefined || schema["anyOf"] !== undefined) return schema;
   context.note("oneOf", "rewritten", "as anyOf");
-  return replace(schema, "oneOf", ["anyOf", schema["oneOf"]]);
+  return { ...without(schema, "oneOf"), anyOf: schema["oneOf"] };
 };
 
 const BOUNDS = [
@@ -124,20 +105,19 @@ export const inclusiveBounds: Rewrite = (schema, context) =>
     const { [exclusive]: bound, [inclusive]: own, type } = current;
     if (typeof bound !== "number") return current;
     const next = type === "integer" ? up * (Math.floor(up * bound) + 1) : bound;
-    if (type === "integer") context.note(exclusive, "rewritten", `as ${inclusive} ${next}`);
-    else context.note(exclusive, "described", `${exclusive}: ${bound}`);
+    context.note(exclusive, type === "integer" ? "rewritten" : "described", `${exclusive}: ${bound}`);
     const tighter = typeof own === "number" && up * own > up * next ? own : next;
-    return replace(without(current, inclusive), exclusive, [inclusive, tighter]);
+    return { ...without(current, exclusive), [inclusive]: tighter };
   }, schema);
 
 /** Enumerations hold strings only; `restore` turns them back. */
 export const stringEnum: Rewrite = (schema, context) => {
   const values = asList(schema["enum"]);
-  const present = values.filter((value) => value !== null);
   if (values.length === 0) return schema;
+  const present = values.filter((value) => value !== null);
   if (present.length === 0) return { ...without(schema, "enum"), type: "null" };
-  const type =
-    present.length < values.length || typesOf(schema).includes("null") ? ["string", "null"] : "string";
+  const isNullable = present.length < values.length || typesOf(schema).includes("null");
+  const type = isNullable ? ["string", "null"] : "string";
   if (present.every((value) => typeof value === "string")) return { ...schema, type, enum: present };
   context.note("enum", "rewritten", "values as strings");
   const texts = present.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
@@ -165,36 +145,34 @@ export const nullableTypes: Rewrite = (schema, context) => {
   const isNullable = named.length < types.length || alternatives.length < branches.length;
   if (isNullable || named.length > 1)
     context.note("type", "rewritten", isNullable ? "as nullable" : "as alternatives");
-  const nullable = isNullable ? { nullable: true } : {};
+  const nullable = isNullable && { nullable: true };
   if (branches.length === 0 && named.length <= 1)
     return { ...schema, ...(types.length > 0 && { type: named[0] ?? "string" }), ...nullable };
   const split = branches.length === 0 ? Object.values(KEYWORDS_BY_TYPE).flat() : ["anyOf"];
-  const beside: Keywords = { ...without(schema, "type", ...split), ...nullable };
-  const own = (type: unknown): Keywords => ({
-    type,
-    ...without(
-      schema,
-      ...Object.keys(schema).filter((keyword) => !KEYWORDS_BY_TYPE[String(type)]?.includes(keyword)),
-    ),
-  });
-  const merged = (branches.length === 0 ? named.map(own) : alternatives).map((branch) => ({
+  const beside = without(schema, "type", ...split);
+  const own = (type: unknown): Keywords => {
+    const keywords = KEYWORDS_BY_TYPE[String(type)] ?? [];
+    return {
+      type,
+      ...Object.fromEntries(Object.entries(schema).filter(([name]) => keywords.includes(name))),
+    };
+  };
+  const merged = (branches.length === 0 ? named.map(own) : alternatives.map(asMap)).map((branch) => ({
     ...beside,
-    ...asMap(branch),
-    ...joinedDescription(beside["description"], asMap(branch)["description"]),
+    ...nullable,
+    ...branch,
+    ...joinedDescription(beside["description"], branch["description"]),
   }));
   return merged.length === 1 ? merged[0] : { anyOf: merged };
 };
 
 /** `prefixItems` becomes the alternatives an item may be, with the order in words. */
-export const tupleToList: Rewrite = (schema, context) => {
-  const { prefixItems, items } = schema;
+export const tupleToList: Rewrite = ({ prefixItems, ...schema }, context) => {
   if (prefixItems === undefined) return schema;
   context.note("prefixItems", "described", `items in this order: ${shortJson(prefixItems, 300)}`);
+  const { items } = schema;
   const different = distinct([...asList(prefixItems), ...(isPlainObject(items) ? [items] : [])]);
-  return {
-    ...without(schema, "prefixItems"),
-    items: different.length === 1 ? different[0] : { anyOf: different },
-  };
+  return { ...schema, items: different.length === 1 ? different[0] : { anyOf: different } };
 };
 
 /** An array has to say what its items are. */
@@ -209,9 +187,9 @@ export const declaredItems: Rewrite = (schema, context) => {
 export const typedValues: Rewrite = (schema) => {
   const values = "const" in schema ? [schema["const"]] : asList(schema["enum"]);
   if (schema["type"] !== undefined || values.length === 0) return schema;
-  const types = distinct(
-    values.map((value) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)),
-  );
+  const nameOf = (value: unknown): string =>
+    value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  const types = distinct(values.map(nameOf));
   return { type: types.length === 1 ? types[0] : types, ...schema };
 };
 
@@ -237,9 +215,8 @@ export const closed: Rewrite = (schema, { root, note }) => {
   if (!types.includes("object")) return schema;
   const isOpen = rest === undefined ? properties === undefined : rest !== false;
   if (isOpen) note("additionalProperties", "dropped", "an open object cannot be strict");
-  const required = asList(schema["required"]);
   const names = Object.keys(asMap(properties));
-  const optional = names.filter((name) => !required.includes(name));
+  const optional = names.filter((name) => !asList(schema["required"]).includes(name));
   if (optional.length > 0)
     note("required", "rewritten", `optional, so required and nullable: ${optional.join(", ")}`);
   const entries = Object.entries(asMap(properties)).map(([name, property]) => [
@@ -251,43 +228,9 @@ export const closed: Rewrite = (schema, { root, note }) => {
 
 function orNull(schema: unknown, root: unknown): unknown {
   if (!isPlainObject(schema) || !refusesNull(schema, root)) return schema;
-  const { description, anyOf, type } = schema;
-  if (type !== undefined && !("enum" in schema || "const" in schema))
+  const { description, anyOf, type, ...rest } = schema;
+  if (type !== undefined && !("enum" in rest || "const" in rest))
     return { ...schema, type: [...typesOf(schema), "null"] };
   if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: "null" }] };
   return { ...joinedDescription(description), anyOf: [without(schema, "description"), { type: "null" }] };
-}
-
-/** Draft-07 spells tuples, definitions, anchors and dependencies differently, and ignores what stands beside a `$ref`. */
-export function draft07Spelling(schema: Keywords): Keywords {
-  const {
-    $ref,
-    $anchor,
-    $defs,
-    definitions,
-    prefixItems,
-    items,
-    dependentRequired,
-    dependentSchemas,
-    ...rest
-  } = schema;
-  const link = {
-    $ref: String($ref).replaceAll("/$defs/", "/definitions/").replaceAll("/prefixItems/", "/items/"),
-  };
-  const tail =
-    items === undefined ? {} : { [prefixItems === undefined ? "items" : "additionalItems"]: items };
-  const maps = {
-    definitions: { ...asMap(definitions), ...asMap($defs) },
-    dependencies: { ...asMap(dependentRequired), ...asMap(dependentSchemas) },
-  };
-  const filled = Object.entries(maps).filter(([, map]) => Object.keys(map).length > 0);
-  const alone = Object.keys(rest).length + filled.length === 0;
-  return {
-    ...(typeof $anchor === "string" && { $id: `#${$anchor}` }),
-    ...rest,
-    ...(prefixItems !== undefined && { items: prefixItems }),
-    ...tail,
-    ...($ref !== undefined && (alone ? link : { allOf: [...asList(rest["allOf"]), link] })),
-    ...Object.fromEntries(filled),
-  };
 }

@@ -1,7 +1,6 @@
 /** What each dialect takes, as data with its source. */
 
 import * as rewrites from "./dialect-rewrites.ts";
-import type { Keywords } from "./schema-walk.ts";
 
 /** The schema dialects we can send. */
 export type SchemaDialect =
@@ -9,19 +8,7 @@ export type SchemaDialect =
   | "anthropic"
   | "openai"
   | "openai-strict"
-  | "gemini-json"
-  | "gemini-openapi"
-  | "draft-07";
-
-/** How large a schema may be. */
-export interface SizeLimits {
-  /** Objects inside objects, the root included. */
-  readonly depth: number;
-  readonly properties: number;
-  readonly enumValues: number;
-  /** Characters of all names and of all enumeration values together. */
-  readonly characters: number;
-}
+  | "gemini-openapi";
 
 /** What a dialect takes. What is left out is as JSON Schema 2020-12 has it. */
 export interface DialectRules {
@@ -31,11 +18,9 @@ export interface DialectRules {
   readonly rewrites?: readonly rewrites.Rewrite[];
   /** The only keywords that are sent. */
   readonly allowed?: ReadonlySet<string>;
-  /** Keywords that are not sent. */
-  readonly refused?: ReadonlySet<string>;
   /** The only formats that are sent. */
   readonly formats?: ReadonlySet<string>;
-  /** Keywords refused at the root: a schema with one moves under a property. */
+  /** Keywords refused at the root: they are said in the root's description. */
   readonly refusedAtRoot?: readonly string[];
   /** `true` is said as `{}`, and what may never be present is left out. */
   readonly noBooleanSchemas?: boolean;
@@ -44,10 +29,9 @@ export interface DialectRules {
    * only keyword of its schema.
    */
   readonly omitsEmptyObjects?: boolean;
-  /** On every schema after its subschemas. */
-  readonly spelling?: (schema: Keywords) => Keywords;
-  readonly limits?: SizeLimits;
-  /** What is compiled for instead when something would be lost or the size does not fit. */
+  /** How deep objects may stand inside objects, the root included. */
+  readonly maxDepth?: number;
+  /** What is compiled for instead when something would be lost or the depth does not fit. */
   readonly otherwise?: SchemaDialect;
 }
 
@@ -59,13 +43,10 @@ const STRICT_KEYWORDS =
   "type title description properties required additionalProperties items anyOf enum const $ref $defs definitions";
 const GEMINI_KEYWORDS =
   "type title description nullable format enum items properties required anyOf minItems maxItems minProperties maxProperties";
-const GEMINI_REFUSED =
-  "propertyNames patternProperties not if then else dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems contains minContains " +
-  "maxContains multipleOf uniqueItems minProperties maxProperties contentSchema contentEncoding contentMediaType $anchor $vocabulary $comment";
 
 /** One record per dialect; a new dialect is a new record. */
 export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
-  "json-schema-2020-12": { source: "JSON Schema 2020-12, which MCP sends" },
+  "json-schema-2020-12": { source: "JSON Schema 2020-12" },
   anthropic: {
     source:
       '400 "input_schema does not support oneOf, allOf, or anyOf at the top level" (github.com/anthropics/claude-code/issues/5319; 2026-11-30)',
@@ -88,16 +69,8 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
       `${STRICT_KEYWORDS} pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems`,
     ),
     formats: words("date-time time date duration email hostname ipv4 ipv6 uuid"),
-    limits: { depth: 10, properties: 5_000, enumValues: 1_000, characters: 120_000 },
+    maxDepth: 10,
     otherwise: "openai",
-  },
-  "gemini-json": {
-    source:
-      'ai.google.dev/gemini-api/docs/structured-output, JSON schema support (2026-02); 400 "Unknown name" (github.com/zendev-sh/goai/pull/108; 2026-11-30)',
-    refusedAtRoot: UNIONS,
-    noBooleanSchemas: true,
-    rewrites: [rewrites.mergeAllOf, rewrites.constToEnum, rewrites.inclusiveBounds, rewrites.loneReference],
-    refused: words(GEMINI_REFUSED),
   },
   "gemini-openapi": {
     source:
@@ -120,12 +93,5 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
     ],
     allowed: words(`${GEMINI_KEYWORDS} minimum maximum minLength maxLength pattern`),
     formats: words("enum date-time"),
-  },
-  "draft-07": {
-    source: "json-schema.org/draft-07",
-    refused: words(
-      "unevaluatedProperties unevaluatedItems minContains maxContains $vocabulary contentSchema",
-    ),
-    spelling: rewrites.draft07Spelling,
   },
 };

@@ -1,6 +1,6 @@
 /** A tool's schema in the words of each provider, with a list of what was lost and the way back. */
 
-import { restoreArguments, WRAPPER_PROPERTY } from "./dialect-restore.ts";
+import { restoreArguments } from "./dialect-restore.ts";
 import { distinct, joinedDescription, type LossAction, type RewriteContext } from "./dialect-rewrites.ts";
 import { DIALECT_RULES, type DialectRules, type SchemaDialect } from "./dialect-rules.ts";
 import { copyJson, deepFreeze, isPlainObject, type Json, type JsonObject } from "./json.ts";
@@ -37,8 +37,6 @@ export interface CompiledSchema {
   readonly strict: boolean;
   /** Undoes the rewrites in arguments the model wrote. The result is validated against the original schema. */
   restore(args: JsonObject): JsonObject;
-  /** About what the schema costs in every request: characters of its JSON divided by 4. */
-  readonly tokens: number;
 }
 
 // Memoised by schema object, which is frozen: the same schema always compiles to the same result.
@@ -55,36 +53,40 @@ export function compileSchema(schema: JsonSchemaObject, dialect: SchemaDialect):
   return compiled;
 }
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
-
 /** What says nothing about which values are valid. */
-const ANNOTATIONS = words(
-  "title default examples deprecated readOnly writeOnly $comment $vocabulary contentEncoding contentMediaType contentSchema",
+const ANNOTATIONS: ReadonlySet<string> = new Set(
+  "title default examples deprecated readOnly writeOnly $comment contentEncoding contentMediaType contentSchema".split(
+    " ",
+  ),
 );
 
 function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSchema {
   const rules = DIALECT_RULES[dialect];
-  const refused = rules.refusedAtRoot?.find((keyword) => keyword in schema);
-  const compiler = new SchemaCompiler(rules, refused === undefined ? schema : wrap(schema, rules));
-  if (refused !== undefined)
-    compiler.lose("", { keyword: refused, action: "rewritten", note: `moved under "${WRAPPER_PROPERTY}"` });
+  const compiler = new SchemaCompiler(rules, schema);
   const node = isWithoutArguments(schema) ? noArguments(rules) : compiler.compileRoot();
   const sent = node === undefined ? null : copyJson(node, MAX_SCHEMA_JSON_DEPTH).copy;
+  if (depthOf(sent) > (rules.maxDepth ?? Infinity))
+    compiler.losses.push({
+      path: "",
+      keyword: "depth",
+      action: "dropped",
+      note: "objects are nested too deep",
+    });
   const losses = distinct(compiler.losses);
-  const lost = [...losses.filter(isLossy), ...tooLarge(sent, rules)];
+  const lost = losses.filter(isLossy);
   if (lost.length > 0 && rules.otherwise !== undefined) {
     const other = compileSchema(schema, rules.otherwise);
     return deepFreeze({ ...other, lossless: false, losses: [...lost, ...other.losses] });
   }
-  const options = { wrapped: refused !== undefined, omitsEmptyObjects: rules.omitsEmptyObjects === true };
+  const fillsEmpty = rules.omitsEmptyObjects === true;
   const isChanged = losses.some(({ action, keyword }) => action === "rewritten" || keyword === "properties");
   return deepFreeze({
     schema: sent,
     lossless: lost.length === 0,
     losses,
     strict: rules.otherwise !== undefined,
-    restore: (args: JsonObject): JsonObject => (isChanged ? restoreArguments(schema, args, options) : args),
-    tokens: sent === null ? 0 : Math.ceil(JSON.stringify(sent).length / 4),
+    restore: (args: JsonObject): JsonObject =>
+      isChanged ? restoreArguments(schema, args, fillsEmpty) : args,
   });
 }
 
@@ -92,43 +94,23 @@ function isLossy({ action, keyword }: Loss): boolean {
   return (action === "dropped" || action === "described") && !ANNOTATIONS.has(keyword);
 }
 
-const SILENT = words("type title description required $schema $id");
-
-function isWithoutArguments({
-  properties = {},
-  additionalProperties = false,
-  ...rest
-}: JsonSchemaObject): boolean {
-  const isSilent = Object.keys(rest).every((keyword) => SILENT.has(keyword) || keyword.startsWith("x-"));
+function isWithoutArguments(schema: JsonSchemaObject): boolean {
+  const {
+    properties = {},
+    additionalProperties = false,
+    type,
+    title,
+    description,
+    required,
+    ...rest
+  } = schema;
+  const isSilent = Object.keys(rest).every((keyword) => /^(\$schema|\$id|x-.*)$/.test(keyword));
   return Object.keys(properties).length === 0 && additionalProperties === false && isSilent;
 }
 
 function noArguments(rules: DialectRules): Keywords | undefined {
-  return rules.omitsEmptyObjects === true
-    ? undefined
-    : { type: "object", properties: {}, additionalProperties: false };
-}
-
-/** The schema as the only property of an object; its references then start one property further down. */
-function wrap(schema: JsonSchemaObject, rules: DialectRules): Keywords {
-  const shift = (node: unknown): unknown => {
-    if (!isPlainObject(node)) return node;
-    const { $ref } = node;
-    const isPointer = typeof $ref === "string" && /^#(\/|$)/.test($ref);
-    const moved = isPointer ? { ...node, $ref: `#/properties/${WRAPPER_PROPERTY}${$ref.slice(1)}` } : node;
-    return mapSubschemas(moved, (at) => shift(at.schema));
-  };
-  const closed = takes(rules, "additionalProperties") ? { additionalProperties: false } : {};
-  return {
-    type: "object",
-    properties: { [WRAPPER_PROPERTY]: shift(schema) },
-    required: [WRAPPER_PROPERTY],
-    ...closed,
-  };
-}
-
-function takes({ allowed, refused }: DialectRules, keyword: string): boolean {
-  return allowed === undefined ? refused?.has(keyword) !== true : allowed.has(keyword);
+  if (rules.omitsEmptyObjects === true) return undefined;
+  return { type: "object", properties: {}, additionalProperties: false };
 }
 
 /** How often one reference may be inlined inside itself. */
@@ -158,28 +140,21 @@ class SchemaCompiler {
     this.#root = root;
   }
 
-  lose(path: string, loss: Omit<Loss, "path">): void {
-    this.losses.push({ path, ...loss });
-  }
-
   compileRoot(): Keywords | undefined {
     return this.#compileNode(this.#root, { path: "", open: [] });
   }
 
   #compileNode(schema: unknown, { path, open: above }: Place): Keywords | undefined {
     if (schema === false) {
-      this.lose(path, {
-        keyword: "false",
-        action: "dropped",
-        note: "may never be present, so it is left out",
-      });
+      const why = "may never be present, so it is left out";
+      this.losses.push({ path, keyword: "false", action: "dropped", note: why });
       return undefined;
     }
     this.#nodes += 1;
     const open = [...above];
     const sentences: string[] = [];
     const note: RewriteContext["note"] = (keyword, action, text) => {
-      this.lose(path, { keyword, action, note: text });
+      this.losses.push({ path, keyword, action, note: text });
       if (action === "described") sentences.push(text);
     };
     const context: RewriteContext = {
@@ -189,12 +164,12 @@ class SchemaCompiler {
     };
     const rewritten = this.#rewrite(isPlainObject(schema) ? schema : {}, context); // true is said as {}
     if (rewritten === undefined) return undefined;
-    const kept = this.#filterKeywords(rewritten, note);
+    const kept = this.#filterKeywords(rewritten, path === "" ? this.#rules.refusedAtRoot : [], note);
     const below = mapSubschemas(kept, (at) =>
       this.#compileBelow(at, { path: subschemaPath(path, at), open }),
     );
     const whole = this.#tidy(below, rewritten, note);
-    return whole && (this.#rules.spelling ?? unchanged)(this.#describe(whole, sentences));
+    return whole && this.#describe(whole, sentences);
   }
 
   #compileBelow(at: Subschema, place: Place): unknown {
@@ -231,23 +206,18 @@ class SchemaCompiler {
   }
 
   /** Takes out what the dialect does not take, and says so. */
-  #filterKeywords(schema: Keywords, note: RewriteContext["note"]): Keywords {
-    const { formats } = this.#rules;
+  #filterKeywords(schema: Keywords, refused: readonly string[] = [], note: RewriteContext["note"]): Keywords {
+    const { allowed, formats } = this.#rules;
     const kept: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(schema)) {
       if (keyword === "$schema" || keyword === "$id" || keyword.startsWith("x-")) continue;
-      const isForeign = keyword === "format" && formats?.has(String(value)) === false;
-      // Draft-07 and some providers refuse an enumeration with duplicates.
-      if (takes(this.#rules, keyword) && !isForeign)
-        kept[keyword] = keyword === "enum" && Array.isArray(value) ? distinct(value) : value;
-      else {
-        const isUnsaid = ANNOTATIONS.has(keyword) || keyword === "additionalProperties";
-        note(
-          keyword,
-          isUnsaid ? "dropped" : "described",
-          `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`,
-        );
-      }
+      const isForeign =
+        refused.includes(keyword) || (keyword === "format" && formats?.has(String(value)) === false);
+      const isUnsaid = ANNOTATIONS.has(keyword) || keyword === "additionalProperties";
+      const said = (): string => `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`;
+      if (allowed?.has(keyword) === false || isForeign)
+        note(keyword, isUnsaid ? "dropped" : "described", said());
+      else kept[keyword] = keyword === "enum" && Array.isArray(value) ? distinct(value) : value; // some refuse duplicates
     }
     return kept;
   }
@@ -260,58 +230,32 @@ class SchemaCompiler {
     const isGone = (name: string): boolean =>
       !Object.hasOwn(Object(left), name) && (omits || Object.hasOwn(Object(asked["properties"]), name));
     const names = Array.isArray(required) ? required.map(String) : [];
-    const gone = names.filter(isGone);
-    for (const name of gone) note("required", "dropped", `"${name}" is not sent`);
+    const stay = names.filter((name) => !isGone(name));
+    for (const name of names.filter(isGone)) note("required", "dropped", `"${name}" is not sent`);
     if (omits && schema["type"] === "object" && Object.keys(Object(left)).length === 0) {
       note("properties", "dropped", "an object without properties cannot be sent");
       return undefined;
     }
     if (omits && Array.isArray(anyOf) && anyOf.length < 2) return anyOf[0];
-    if (gone.length === 0) return schema;
-    return gone.length === names.length
-      ? rest
-      : { ...schema, required: names.filter((name) => !isGone(name)) };
+    if (stay.length === names.length) return schema;
+    return stay.length === 0 ? rest : { ...schema, required: stay };
   }
 
   #describe(schema: Keywords, sentences: readonly string[]): Keywords {
-    const { anyOf, description } = schema;
-    if (this.#rules.omitsEmptyObjects !== true || !Array.isArray(anyOf))
-      return { ...schema, ...joinedDescription(description, ...sentences) };
-    return {
-      anyOf: anyOf.map((branch) => ({
-        ...branch,
-        ...joinedDescription(branch["description"], ...sentences),
-      })),
-    };
+    const { anyOf } = schema;
+    const told = (node: Keywords): Keywords => ({
+      ...node,
+      ...joinedDescription(node["description"], ...sentences),
+    });
+    return this.#rules.omitsEmptyObjects === true && Array.isArray(anyOf)
+      ? { anyOf: anyOf.map(told) }
+      : told(schema);
   }
 }
 
-function unchanged(schema: Keywords): Keywords {
-  return schema;
-}
-
-/** Why a schema is over the dialect's size limits. */
-function tooLarge(schema: Json, { limits }: DialectRules): readonly Loss[] {
-  if (limits === undefined) return [];
-  const size = { depth: 0, properties: 0, enumValues: 0, characters: 0 };
-  const measure = (node: unknown, above: number): void => {
-    if (!isPlainObject(node)) return;
-    const names = isPlainObject(node["properties"]) ? Object.keys(node["properties"]) : [];
-    const values = Array.isArray(node["enum"]) ? node["enum"] : [];
-    const depth = above + (node["properties"] === undefined ? 0 : 1);
-    size.depth = Math.max(size.depth, depth);
-    size.properties += names.length;
-    size.enumValues += values.length;
-    size.characters += [...names, ...values, node["const"] ?? ""].join("").length;
-    for (const at of subschemas(node)) measure(at.schema, depth);
-  };
-  measure(schema, 0);
-  return (["depth", "properties", "enumValues", "characters"] as const)
-    .filter((key) => size[key] > limits[key])
-    .map((key) => ({
-      path: "",
-      keyword: key,
-      action: "dropped",
-      note: `${size[key]} ${key}, at most ${limits[key]} are taken`,
-    }));
+/** How many objects with properties stand inside each other. */
+function depthOf(node: unknown): number {
+  if (!isPlainObject(node)) return 0;
+  const below = Math.max(0, ...subschemas(node).map((at) => depthOf(at.schema)));
+  return below + (node["properties"] === undefined ? 0 : 1);
 }

@@ -1,17 +1,6 @@
 /** Every deliberate failure: a code, and (by table, so they cannot disagree) whose move it is. */
 
-/** Who has to act on a failure (spec core.md section 14). */
-export type Fault =
-  | "developer"
-  | "model"
-  | "authority"
-  | "tool"
-  | "unknown"
-  | "provider"
-  | "environment"
-  | "limit"
-  | "run"
-  | "cancelled";
+import { defined } from "./defined.ts";
 
 /** The one table: each stable code and whose move it is. Renaming a code is a breaking change. */
 const FAULT_BY_CODE = {
@@ -69,14 +58,12 @@ const FAULT_BY_CODE = {
 /** A stable error code. Codes are lower snake case and are API. */
 export type ErrorCode = keyof typeof FAULT_BY_CODE;
 
+/** Who has to act on a failure (spec core.md section 14). */
+export type Fault = (typeof FAULT_BY_CODE)[ErrorCode] | "limit";
+
 /** True for a code that openFunctions itself uses; a tool handler may not claim one of these. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(FAULT_BY_CODE, code);
-}
-
-/** Whose move a code is. */
-export function faultOf(code: ErrorCode): Fault {
-  return FAULT_BY_CODE[code];
 }
 
 /** What an error carries besides its message. */
@@ -108,7 +95,7 @@ export class OpenFunctionsError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.code = options.code;
-    this.fault = faultOf(options.code);
+    this.fault = FAULT_BY_CODE[options.code];
     this.retryable = options.retryable ?? false;
     if (options.hint !== undefined) this.hint = options.hint;
     if (options.details !== undefined) this.details = options.details;
@@ -224,13 +211,11 @@ export class ProviderError extends OpenFunctionsError {
       retryable: options.retryable ?? RETRYABLE_KINDS.includes(options.kind),
       cause: options.cause,
     });
-    this.provider = options.provider;
-    this.kind = options.kind;
-    this.attempts = options.attempts ?? 1;
-    if (options.status !== undefined) this.status = options.status;
-    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
-    if (options.requestId !== undefined) this.requestId = options.requestId;
-    if (options.bodyExcerpt !== undefined) this.bodyExcerpt = options.bodyExcerpt;
+    const { provider, kind, attempts = 1, status, retryAfterMs, requestId, bodyExcerpt } = options;
+    Object.assign(this, defined({ status, retryAfterMs, requestId, bodyExcerpt }));
+    this.provider = provider;
+    this.kind = kind;
+    this.attempts = attempts;
   }
 }
 

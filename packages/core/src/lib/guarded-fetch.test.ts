@@ -159,24 +159,18 @@ describe("createGuardedFetch", () => {
     expect(inner.connections()).toBe(0);
   });
 
-  it("fetches what the owner allowed, with headers and body", async () => {
-    const { port } = await listen((request, response) => {
-      let body = "";
-      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
-      request.on("end", () =>
-        response
-          .writeHead(201, { "content-type": "text/plain", "x-a": ["1", "2"] })
-          .end(`${request.method} ${String(request.headers["x-key"])} ${body}`),
-      );
-    });
+  it("fetches what the owner allowed, with headers", async () => {
+    const { port } = await listen((request, response) =>
+      response
+        .writeHead(201, { "content-type": "text/plain", "x-a": ["1", "2"] })
+        .end(`${request.method} ${String(request.headers["x-key"])}`),
+    );
     const response = await createGuardedFetch({ allowHosts: ["127.0.0.1"] })(`http://127.0.0.1:${port}/p`, {
-      method: "POST",
       headers: { "x-key": "k" },
-      body: "hé",
     });
     expect([response.status, response.text(), response.headers["content-type"]]).toEqual([
       201,
-      "POST k hé",
+      "GET k",
       "text/plain",
     ]);
   });
@@ -195,9 +189,7 @@ describe("createGuardedFetch", () => {
     });
     const fetchGuarded = createGuardedFetch({ allowHosts: ["127.0.0.1"] });
     const response = await fetchGuarded(`http://127.0.0.1:${port}/3`, {
-      method: "POST",
       headers: { authorization: "secret" },
-      body: "x",
     });
     expect([response.text(), response.url, ...seen]).toEqual([
       "done",

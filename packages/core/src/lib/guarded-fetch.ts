@@ -24,12 +24,9 @@ export interface GuardedFetchOptions {
   readonly resolver?: Resolver;
 }
 
-/** What is asked of the URL. */
+/** What is sent with the GET. */
 export interface GuardedRequest {
-  /** Default GET. */
-  readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
 }
 
@@ -37,14 +34,14 @@ export interface GuardedRequest {
 export interface GuardedResponse {
   readonly url: string;
   readonly status: number;
-  /** Lower-case names; several values joined by ", ". */
+  /** Lower-case names; several values joined by ",". */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   /** The body as UTF-8. */
   text(): string;
 }
 
-/** Fetches a URL under guard. */
+/** Fetches a URL under guard, by GET. */
 export type GuardedFetch = (url: string | URL, request?: GuardedRequest) => Promise<GuardedResponse>;
 
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -58,13 +55,9 @@ const MAX_BYTES = 10 * 1024 * 1024;
  * rejects with the signal's reason. HTTP error statuses are not errors here.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const settings: Settings = {
-    allowHosts: new Set((options.allowHosts ?? []).map((host) => host.toLowerCase())),
-    maxRedirects: options.maxRedirects ?? 5,
-    maxBytes: options.maxBytes ?? MAX_BYTES,
-    timeoutMs: options.timeoutMs ?? 30_000,
-    resolver: options.resolver ?? resolveBySystem,
-  };
+  const { maxRedirects = 5, maxBytes = MAX_BYTES, timeoutMs = 30_000, resolver = resolveBySystem } = options;
+  const allowHosts = (options.allowHosts ?? []).map((host) => host.toLowerCase());
+  const settings: Settings = { allowHosts, maxRedirects, maxBytes, timeoutMs, resolver };
   return async (url, request = {}) => {
     const timeout = AbortSignal.timeout(settings.timeoutMs);
     const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
@@ -78,14 +71,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   };
 }
 
-interface Settings {
-  readonly allowHosts: ReadonlySet<string>;
-  readonly maxRedirects: number;
-  readonly maxBytes: number;
-  readonly timeoutMs: number;
-  readonly resolver: Resolver;
-}
-
+type Settings = Required<GuardedFetchOptions>;
 type Sending = GuardedRequest & { readonly signal: AbortSignal };
 
 async function follow(start: URL, sending: Sending, settings: Settings): Promise<GuardedResponse> {
@@ -94,28 +80,15 @@ async function follow(start: URL, sending: Sending, settings: Settings): Promise
   for (let hops = 0; hops <= settings.maxRedirects; hops += 1) {
     const address = await checkedAddress(url, request, settings);
     const response = await send(url, request, address);
-    const location = response.headers.location;
-    const status = response.statusCode ?? 0;
-    if (![301, 302, 303, 307, 308].includes(status) || location === undefined)
-      return await read(response, { url, maxBytes: settings.maxBytes });
+    const { location } = response.headers;
+    if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || location === undefined)
+      return await read(response, url, settings.maxBytes);
     response.destroy();
     const next = parseUrl(URL.canParse(location, url.href) ? new URL(location, url) : location);
-    request = redirected(request, { status, leaves: next.origin !== url.origin });
+    if (next.origin !== url.origin) request = { signal: request.signal }; // another origin gets no headers
     url = next;
   }
   throw failed(`was redirected more than ${settings.maxRedirects} times`, start);
-}
-
-/** 303, and 301 or 302 to a POST, become GET (fetch standard, "HTTP-redirect fetch"); another origin gets no headers. */
-function redirected(request: Sending, how: { readonly status: number; readonly leaves: boolean }): Sending {
-  const { signal, method = "GET" } = request;
-  const becomesGet = (how.status === 303 && method !== "HEAD") || (how.status < 303 && method === "POST");
-  return {
-    signal,
-    method: becomesGet ? "GET" : method,
-    ...(how.leaves || request.headers === undefined ? {} : { headers: request.headers }),
-    ...(becomesGet || request.body === undefined ? {} : { body: request.body }),
-  };
 }
 
 function parseUrl(input: string | URL): URL {
@@ -134,7 +107,7 @@ function parseUrl(input: string | URL): URL {
 async function checkedAddress(url: URL, request: Sending, settings: Settings): Promise<string | undefined> {
   // A trailing dot is the same host to a resolver and another to a list of names.
   const hostname = url.hostname.replace(/\.$/, "").toLowerCase();
-  if (settings.allowHosts.has(hostname) || settings.allowHosts.has(`${hostname}:${url.port}`))
+  if (settings.allowHosts.includes(hostname) || settings.allowHosts.includes(`${hostname}:${url.port}`))
     return undefined;
   if (hostname === "" || isLocalName(hostname))
     throw blocked(`names "${hostname}", which is not a public host`);
@@ -160,7 +133,6 @@ function send(url: URL, request: Sending, address: string | undefined): Promise<
   const start = url.protocol === "https:" ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const outgoing = start(url, {
-      method: request.method ?? "GET",
       headers: { "accept-encoding": "identity", ...request.headers },
       signal: request.signal,
       agent: false,
@@ -169,7 +141,7 @@ function send(url: URL, request: Sending, address: string | undefined): Promise<
     });
     outgoing.once("response", resolve);
     outgoing.once("error", reject);
-    outgoing.end(request.body);
+    outgoing.end();
   });
 }
 
@@ -189,29 +161,23 @@ function pinned(
   };
 }
 
-async function read(
-  response: IncomingMessage,
-  how: { readonly url: URL; readonly maxBytes: number },
-): Promise<GuardedResponse> {
+async function read(response: IncomingMessage, url: URL, maxBytes: number): Promise<GuardedResponse> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response) {
     const bytes = Buffer.from(chunk);
     size += bytes.byteLength;
-    if (size > how.maxBytes) {
+    if (size > maxBytes) {
       response.destroy();
-      throw failed(`is larger than ${how.maxBytes} bytes`, how.url);
+      throw failed(`is larger than ${maxBytes} bytes`, url);
     }
     chunks.push(bytes);
   }
-  if (!response.complete) throw failed("ended early", how.url);
+  if (!response.complete) throw failed("ended early", url);
   const body = Buffer.concat(chunks);
-  const headers = Object.entries(response.headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(", ") : (value ?? ""),
-  ]);
+  const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
   return {
-    url: how.url.href,
+    url: url.href,
     status: response.statusCode ?? 0,
     headers: Object.fromEntries(headers),
     body,

@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { checkHostAndOrigin, isLoopbackPeer } from "./host-origin.ts";
 
-const ok = (headers: Record<string, string | string[]>, options = {}): boolean =>
-  checkHostAndOrigin({ headers }, options).ok;
+const ok = (headers: Record<string, string>, options = {}): boolean =>
+  checkHostAndOrigin({ headers: new Headers(headers) }, options).ok;
 
 describe("checkHostAndOrigin", () => {
   it("security S1: lets loopback names in, with any port", () => {
@@ -33,7 +33,7 @@ describe("checkHostAndOrigin", () => {
       "localhost:3000@evil.example",
       "localhost/evil",
       "localhost:3000:3000",
-      "localhost ",
+      "local host",
       "",
       "[::1",
       "[::ffff:127.0.0.1]",
@@ -41,7 +41,7 @@ describe("checkHostAndOrigin", () => {
       expect(ok({ host }), host).toBe(false);
     }
     expect(ok({})).toBe(false);
-    expect(ok({ host: ["localhost", "evil.example"] })).toBe(false);
+    expect(ok({ host: "localhost", Host: "evil.example" })).toBe(false);
   });
 
   it("security S1: security S17: refuses foreign origins and null", () => {
@@ -73,24 +73,23 @@ describe("checkHostAndOrigin", () => {
     expect(ok({ host: "localhost", origin: "https://app.example.evil" }, options)).toBe(false);
   });
 
-  it("answers 403 and reads web Headers", () => {
+  it("answers 403", () => {
     expect(checkHostAndOrigin({ headers: new Headers({ host: "evil.example" }) })).toMatchObject({
       ok: false,
       status: 403,
     });
-    expect(checkHostAndOrigin({ headers: new Headers({ host: "localhost" }) }).ok).toBe(true);
   });
 });
 
 describe("isLoopbackPeer", () => {
   it("security S8: trusts the socket's address, and not when the request was forwarded", () => {
-    expect(isLoopbackPeer("127.0.0.1", {})).toBe(true);
-    expect(isLoopbackPeer("::ffff:127.0.0.1", {})).toBe(true);
-    expect(isLoopbackPeer("::1", {})).toBe(true);
-    expect(isLoopbackPeer("203.0.113.5", {})).toBe(false);
-    expect(isLoopbackPeer(undefined, {})).toBe(false);
-    expect(isLoopbackPeer("127.0.0.1", { "X-Forwarded-For": "203.0.113.5" })).toBe(false);
-    expect(isLoopbackPeer("127.0.0.1", { forwarded: "for=127.0.0.1" })).toBe(false);
-    expect(isLoopbackPeer("203.0.113.5", { "x-forwarded-for": "127.0.0.1" })).toBe(false);
+    expect(isLoopbackPeer("127.0.0.1", new Headers({}))).toBe(true);
+    expect(isLoopbackPeer("::ffff:127.0.0.1", new Headers({}))).toBe(true);
+    expect(isLoopbackPeer("::1", new Headers({}))).toBe(true);
+    expect(isLoopbackPeer("203.0.113.5", new Headers({}))).toBe(false);
+    expect(isLoopbackPeer(undefined, new Headers({}))).toBe(false);
+    expect(isLoopbackPeer("127.0.0.1", new Headers({ "X-Forwarded-For": "203.0.113.5" }))).toBe(false);
+    expect(isLoopbackPeer("127.0.0.1", new Headers({ forwarded: "for=127.0.0.1" }))).toBe(false);
+    expect(isLoopbackPeer("203.0.113.5", new Headers({ "x-forwarded-for": "127.0.0.1" }))).toBe(false);
   });
 });

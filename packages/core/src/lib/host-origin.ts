@@ -2,13 +2,6 @@
 
 import { isLoopbackAddress } from "./ip-address.ts";
 
-/** The part of a request that is looked at: header names in any case, one value each. */
-export interface HeaderSource {
-  readonly headers:
-    | { get(name: string): string | null }
-    | Readonly<Record<string, string | readonly string[] | undefined>>;
-}
-
 /** What a server lets in besides loopback names. */
 export interface HostOriginOptions {
   /** Host names, with or without port, that the server was bound to or is known by. Default none. */
@@ -31,17 +24,16 @@ const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "
  * whole. A missing Host is refused, a missing Origin is not (programs send none).
  */
 export function checkHostAndOrigin(
-  request: HeaderSource,
-  options: HostOriginOptions = {},
+  { headers }: { readonly headers: Headers },
+  { allowedHosts = [], allowedOrigins = [] }: HostOriginOptions = {},
 ): HostOriginVerdict {
-  const allowed = new Set((options.allowedHosts ?? []).map((host) => host.toLowerCase()));
-  const host = headerOf(request, "host");
-  if (host === undefined || !isAllowedHost(host, allowed))
+  const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()));
+  const host = headers.get("host");
+  if (host === null || !isAllowedHost(host, allowed))
     return refused("The Host header names another host than this server's.");
-  const origin = headerOf(request, "origin");
-  if (origin === undefined) return { ok: true };
-  if ((options.allowedOrigins ?? []).some((known) => known.toLowerCase() === origin.toLowerCase()))
-    return { ok: true };
+  const origin = headers.get("origin");
+  if (origin === null) return { ok: true };
+  if (allowedOrigins.some((known) => known.toLowerCase() === origin.toLowerCase())) return { ok: true };
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   const isWeb = url !== undefined && (url.protocol === "http:" || url.protocol === "https:");
   if (isWeb && url.origin === origin.toLowerCase() && isAllowedHost(url.host, allowed)) return { ok: true };
@@ -61,9 +53,9 @@ const FORWARDING = [
 ];
 
 /** True where the peer itself is on loopback and did not pass on somebody else's request (security case S8). */
-export function isLoopbackPeer(remoteAddress: string | undefined, headers: HeaderSource["headers"]): boolean {
+export function isLoopbackPeer(remoteAddress: string | undefined, headers: Headers): boolean {
   if (remoteAddress === undefined || !isLoopbackAddress(remoteAddress)) return false;
-  return !FORWARDING.some((name) => headerOf({ headers }, name) !== undefined);
+  return !FORWARDING.some((name) => headers.has(name));
 }
 
 function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
@@ -71,19 +63,6 @@ function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
   const match = /^(\[[0-9a-f:.]+\]|[^:[\]/\\@?#\s]+)(?::(\d{1,5}))?$/.exec(name);
   const bare = match?.[1];
   return bare !== undefined && (LOOPBACK_NAMES.has(bare) || allowed.has(bare) || allowed.has(name));
-}
-
-function headerOf(request: HeaderSource, name: string): string | undefined {
-  const { headers } = request;
-  if (isHeaderReader(headers)) return headers.get(name) ?? undefined;
-  const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
-  const value = key === undefined ? undefined : headers[key];
-  // Several Host or Origin headers are one header that nobody allows.
-  return typeof value === "string" || value === undefined ? value : value.join(",");
-}
-
-function isHeaderReader(headers: HeaderSource["headers"]): headers is { get(name: string): string | null } {
-  return typeof headers.get === "function";
 }
 
 function refused(reason: string): HostOriginVerdict {

@@ -1,6 +1,7 @@
 /** What a failed HTTP answer means: its kind, whether asking again may help, and when. */
 
-import { type ProviderErrorKind, type ProviderErrorOptions, ProviderError } from "./errors.ts";
+import { defined } from "./defined.ts";
+import { type ProviderErrorKind, ProviderError } from "./errors.ts";
 import type { Redactor } from "./redactor.ts";
 
 /** The part of `Headers` that is read here. */
@@ -13,14 +14,6 @@ export interface HttpFailure {
   readonly status: number;
   readonly headers?: HeaderReader | undefined;
   readonly body?: unknown;
-  readonly cause?: unknown;
-}
-
-/** What a failure says of itself. `code` is its code or type, "" where it has none; `status` is 0 where unknown. */
-export interface StatedFailure {
-  readonly code: string;
-  readonly message: string;
-  readonly status: number;
 }
 
 /** How a provider's failures are read. */
@@ -28,14 +21,19 @@ export interface FailureReading {
   /** The provider's id, as in `ProviderError.provider`. */
   readonly provider: string;
   readonly redactor: Redactor;
-  /** Names the kind where the provider's error code or message says more than the status. */
-  readonly classify?: (failure: StatedFailure) => ProviderErrorKind | undefined;
   /** Milliseconds since 1970, for a `Retry-After` date. */
   readonly now: number;
 }
 
 const MAX_EXCERPT_CHARS = 2048;
-const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+const FINAL_KINDS: readonly ProviderErrorKind[] = [
+  "quota",
+  "context_length",
+  "content_filter",
+  "auth",
+  "permission",
+];
+const RETRYABLE_STATUSES: readonly number[] = [408, 409, 425, 429];
 /**
  * Codes and types of OpenAI-shaped error objects: ResponseError.code of openai 7.59.0, the recorded bodies under
  * fixtures/openai and openai-compatible, and OpenAI's error code guide (2026-11).
@@ -83,27 +81,7 @@ const KIND_BY_STATUS: Readonly<Record<number, ProviderErrorKind>> = {
  * kind says that waiting will not help (quota, context length, ...). The body is redacted and cut to 2 KB.
  */
 export function providerErrorFromHttp(failure: HttpFailure, reading: FailureReading): ProviderError {
-  const { status, headers } = failure;
-  const { code, message } = errorFields(failure.body);
-  const byStatus = KIND_BY_STATUS[status] ?? (status >= 500 ? "overloaded" : "invalid_request");
-  const kind = kindOf({ code, message, status }, reading) ?? byStatus;
-  const retryAfterMs = headers === undefined ? undefined : readRetryAfterMs(headers, reading.now);
-  const requestId = headers?.get("x-request-id") ?? headers?.get("request-id");
-  const excerpt = toExcerpt(failure.body, reading.redactor);
-  const said = reading.redactor.redactText(message === "" ? code : message).slice(0, 300);
-  const options: ProviderErrorOptions = {
-    provider: reading.provider,
-    kind,
-    status,
-    retryable: (RETRYABLE_STATUSES.has(status) || status >= 500) && !isFinal(kind),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(typeof requestId === "string" ? { requestId } : {}),
-    ...(excerpt === "" ? {} : { bodyExcerpt: excerpt }),
-  };
-  return new ProviderError(
-    `${reading.provider} answered ${status}${said === "" ? "" : `: ${said}`}`,
-    options,
-  );
+  return failureOf(failure, reading);
 }
 
 /**
@@ -111,23 +89,33 @@ export function providerErrorFromHttp(failure: HttpFailure, reading: FailureRead
  * as the provider's own trouble, which asking again may cure; an unknown code is taken as final.
  */
 export function providerErrorFromEvent(error: unknown, reading: FailureReading): ProviderError {
-  const { code, message } = errorFields(error);
-  const numeric = Number(code);
-  const status = Number.isInteger(numeric) && numeric >= 400 && numeric < 600 ? numeric : 0;
-  const byStatus =
-    KIND_BY_STATUS[status] ?? (status >= 500 || code === "" ? "overloaded" : "invalid_request");
-  const kind = kindOf({ code, message, status }, reading) ?? byStatus;
-  const said = reading.redactor.redactText(message === "" ? code : message).slice(0, 300);
-  const excerpt = toExcerpt(error, reading.redactor);
-  return new ProviderError(
-    `${reading.provider} ended the reply with an error${said === "" ? "" : `: ${said}`}`,
-    {
-      provider: reading.provider,
-      kind,
-      ...(status === 0 ? {} : { status }),
-      ...(excerpt === "" ? {} : { bodyExcerpt: excerpt }),
-    },
-  );
+  return failureOf({ body: error }, reading);
+}
+
+function failureOf(
+  failure: Partial<HttpFailure>,
+  { provider, redactor, now }: FailureReading,
+): ProviderError {
+  const { body, headers } = failure;
+  const { code, message } = errorFields(body);
+  const isAnswer = failure.status !== undefined;
+  const status = failure.status ?? (/^[45]\d\d$/.test(code) ? Number(code) : 0);
+  const isTheirs = status >= 500 || (!isAnswer && code === "");
+  const stated = KIND_BY_CODE[code] ?? (CONTEXT_MESSAGE.test(message) ? "context_length" : undefined);
+  const kind = stated ?? KIND_BY_STATUS[status] ?? (isTheirs ? "overloaded" : "invalid_request");
+  const mayPass = RETRYABLE_STATUSES.includes(status) || status >= 500;
+  const said = redactor.redactText(message || code).slice(0, 300);
+  const what = isAnswer ? `answered ${status}` : "ended the reply with an error";
+  const options = defined({
+    provider,
+    kind,
+    status: status || undefined,
+    retryable: isAnswer ? mayPass && !FINAL_KINDS.includes(kind) : undefined,
+    retryAfterMs: headers && readRetryAfterMs(headers, now),
+    requestId: headers?.get("x-request-id") ?? headers?.get("request-id") ?? undefined,
+    bodyExcerpt: toExcerpt(body, redactor) || undefined,
+  });
+  return new ProviderError(`${provider} ${what}${said === "" ? "" : `: ${said}`}`, options);
 }
 
 /** The wait a server asks for, in milliseconds: `retry-after-ms`, else `retry-after` as seconds or a date. */
@@ -135,26 +123,10 @@ export function readRetryAfterMs(headers: HeaderReader, now: number): number | u
   const ms = headers.get("retry-after-ms")?.trim();
   if (ms !== undefined && /^\d+(\.\d+)?$/.test(ms)) return Math.ceil(Number(ms));
   const value = headers.get("retry-after")?.trim();
-  if (value === undefined || value === "") return undefined;
+  if (!value) return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
   const date = Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-}
-
-function kindOf(failure: StatedFailure, reading: FailureReading): ProviderErrorKind | undefined {
-  const stated = reading.classify?.(failure) ?? KIND_BY_CODE[failure.code];
-  if (stated !== undefined) return stated;
-  return CONTEXT_MESSAGE.test(failure.message) ? "context_length" : undefined;
-}
-
-function isFinal(kind: ProviderErrorKind): boolean {
-  return (
-    kind === "quota" ||
-    kind === "context_length" ||
-    kind === "content_filter" ||
-    kind === "auth" ||
-    kind === "permission"
-  );
 }
 
 /** Finds code and message in the error shapes seen: `{error:{code,type,message}}`, `{error:"..."}`, flat, text. */

@@ -1,7 +1,7 @@
 /** Which model a name, a role or nothing at all means, and what is known about it. The only file that names models. */
 
 import type { ModelCapabilities, ReasoningEffort, Usage } from "./adapter.ts";
-import type { SchemaDialect } from "./dialect-rules.ts";
+import { defined } from "./defined.ts";
 import { ConfigError } from "./errors.ts";
 
 /** The day the table was last checked. Recorded with every run. */
@@ -51,7 +51,6 @@ export interface ModelPolicyRow {
   readonly maxOutputTokens: number;
   readonly price?: ModelPrice;
   readonly can: ModelAbilities;
-  readonly schemaDialect: SchemaDialect;
   readonly reasoning: ReasoningLevels;
   readonly source: string;
   readonly asOf: string;
@@ -72,16 +71,25 @@ const OPENAI_ABILITIES: ModelAbilities = {
 // "Not all reasoning models support every value" (openai 7.59.0, ReasoningEffort): the three every one has had.
 const OPENAI_LEVELS: ReasoningLevels = { levels: ["low", "medium", "high"], default: "medium" };
 
-const OPENAI_IDS = "openai 7.59.0 (npm), type ChatModel in resources/shared.d.ts";
+const OPENAI_ROW = {
+  provider: "openai",
+  // Without a source for these two, the smallest window and answer that the family has had.
+  contextTokens: 272_000,
+  maxOutputTokens: 32_000,
+  can: OPENAI_ABILITIES,
+  reasoning: OPENAI_LEVELS,
+  source: "openai 7.59.0 (npm), type ChatModel in resources/shared.d.ts",
+  asOf: POLICY_VERSION,
+  confirmed: false,
+} as const;
 
 /** The table. First candidates per role; tiers of unconfirmed rows are a guess that a release must confirm. */
 export const MODEL_POLICY: readonly ModelPolicyRow[] = [
   {
-    provider: "openai",
+    ...OPENAI_ROW,
     model: "gpt-6-luna",
     roles: ["instant", "background"],
     contextTokens: 1_050_000,
-    maxOutputTokens: 32_000,
     price: {
       input: 0.1,
       cacheRead: 0.01,
@@ -93,39 +101,11 @@ export const MODEL_POLICY: readonly ModelPolicyRow[] = [
       source: "@pydantic/genai-prices 0.1.8 (npm), model gpt-6-luna",
       asOf: POLICY_VERSION,
     },
-    can: OPENAI_ABILITIES,
-    schemaDialect: "openai-strict",
-    reasoning: OPENAI_LEVELS,
-    source: `${OPENAI_IDS}; context and price: @pydantic/genai-prices 0.1.8 (npm)`,
-    asOf: POLICY_VERSION,
+    source: `${OPENAI_ROW.source}; context and price: @pydantic/genai-prices 0.1.8 (npm)`,
     confirmed: true,
   },
-  {
-    provider: "openai",
-    model: "gpt-6.1-terra",
-    roles: ["expert"],
-    contextTokens: 272_000,
-    maxOutputTokens: 32_000,
-    can: OPENAI_ABILITIES,
-    schemaDialect: "openai-strict",
-    reasoning: OPENAI_LEVELS,
-    source: `${OPENAI_IDS}; context and output limits are assumed, on the safe side`,
-    asOf: POLICY_VERSION,
-    confirmed: false,
-  },
-  {
-    provider: "openai",
-    model: "gpt-6.2-astra",
-    roles: ["frontier"],
-    contextTokens: 272_000,
-    maxOutputTokens: 32_000,
-    can: OPENAI_ABILITIES,
-    schemaDialect: "openai-strict",
-    reasoning: OPENAI_LEVELS,
-    source: `${OPENAI_IDS}; context and output limits are assumed, on the safe side`,
-    asOf: POLICY_VERSION,
-    confirmed: false,
-  },
+  { ...OPENAI_ROW, model: "gpt-6.1-terra", roles: ["expert"] },
+  { ...OPENAI_ROW, model: "gpt-6.2-astra", roles: ["frontier"] },
 ];
 
 /** What is assumed of a model that is not in the table: only what every model of such an API has. */
@@ -176,31 +156,37 @@ export interface ResolvedModel {
  * the provider's default role. Provider ids and aliases are case-insensitive; a role never changes the
  * provider. Throws `ConfigError` (`no_model`) where nothing names one.
  */
-export function resolveModel(query: ModelQuery): ResolvedModel {
-  const provider = canonicalProvider(query.provider);
+export function resolveModel({ provider: named, model, role, env }: ModelQuery): ResolvedModel {
+  const provider = canonicalProvider(named);
   const variable = `${provider.toUpperCase()}_MODEL`;
-  const fromEnv = query.env?.[variable];
-  if (query.model !== undefined && query.model !== "")
-    return resolved(query, { provider, model: query.model, by: "explicit" });
-  if (fromEnv !== undefined && fromEnv !== "")
-    return resolved(query, { provider, model: fromEnv, by: "environment" });
-  const role = query.role ?? DEFAULT_ROLE[provider];
+  const fromEnv = env?.[variable];
+  if (model) return resolved({ provider, role, model, resolvedBy: "explicit" });
+  if (fromEnv) return resolved({ provider, role, model: fromEnv, resolvedBy: "environment" });
+  const wanted = role ?? DEFAULT_ROLE[provider];
   const row = MODEL_POLICY.find(
-    (candidate) => candidate.provider === provider && role !== undefined && candidate.roles.includes(role),
+    (candidate) => candidate.provider === provider && candidate.roles.some((has) => has === wanted),
   );
-  if (row === undefined || role === undefined) {
-    throw new ConfigError(
-      `No model is known for provider "${provider}"${role === undefined ? "" : ` in the role "${role}"`}.`,
-      {
-        code: "no_model",
-        hint: `Pass \`model\`, or set ${variable}.`,
-      },
-    );
+  if (row === undefined) {
+    const inRole = wanted === undefined ? "" : ` in the role "${wanted}"`;
+    throw new ConfigError(`No model is known for provider "${provider}"${inRole}.`, {
+      code: "no_model",
+      hint: `Pass \`model\`, or set ${variable}.`,
+    });
   }
-  return resolved(
-    { ...query, role },
-    { provider, model: row.model, by: query.role === undefined ? "default" : "role" },
-  );
+  const resolvedBy = role === undefined ? "default" : "role";
+  return resolved({ provider, role: wanted, model: row.model, resolvedBy });
+}
+
+function resolved(choice: {
+  readonly provider: string;
+  readonly role: ModelRole | undefined;
+  readonly model: string;
+  readonly resolvedBy: ResolvedModel["resolvedBy"];
+}): ResolvedModel {
+  const row = policyRow(choice.provider, choice.model);
+  const levels = row?.reasoning ?? "none";
+  const reasoning = levels === "none" ? levels : levels.default;
+  return defined({ ...choice, reasoning, policyVersion: POLICY_VERSION, row });
 }
 
 /** The table's row of a model, if it has one. */
@@ -217,16 +203,8 @@ export function canonicalProvider(provider: string): string {
 
 /** The capabilities an adapter shows, from the row or from what is assumed without one. */
 export function capabilitiesOf(row: ModelPolicyRow | undefined): ModelCapabilities {
-  const { parallelCalls, forcedChoice, jsonSchema, jsonSchemaWithTools, images } =
-    row?.can ?? UNKNOWN_ABILITIES;
-  return {
-    parallelCalls,
-    forcedChoice,
-    jsonSchema,
-    jsonSchemaWithTools,
-    images,
-    priced: row?.price !== undefined,
-  };
+  const { forcedChoiceWithReasoning: _, ...can } = row?.can ?? UNKNOWN_ABILITIES;
+  return { ...can, priced: row?.price !== undefined };
 }
 
 /** The cost of a usage in US dollars, or undefined where the price (or a part of it) is not known. */
@@ -247,43 +225,10 @@ export function costOf(usage: Usage, price: ModelPrice | undefined): number | un
 }
 
 // `xhigh` lies between high and max (openai 7.59.0, ReasoningEffort).
-const EFFORT_RANK: Readonly<Record<string, number>> = {
-  none: 0,
-  minimal: 1,
-  low: 2,
-  medium: 3,
-  high: 4,
-  xhigh: 5,
-  max: 6,
-};
+const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /** The level of a row that is nearest to what was asked; the weaker of two equally near ones. */
 export function nearestLevel(asked: ReasoningEffort, levels: readonly string[]): string | undefined {
-  const rank = EFFORT_RANK[asked] ?? 0;
-  let best: string | undefined;
-  let distance = Number.POSITIVE_INFINITY;
-  for (const level of levels) {
-    const away = Math.abs((EFFORT_RANK[level] ?? 0) - rank);
-    if (away < distance) {
-      best = level;
-      distance = away;
-    }
-  }
-  return best;
-}
-
-function resolved(
-  query: ModelQuery,
-  choice: { readonly provider: string; readonly model: string; readonly by: ResolvedModel["resolvedBy"] },
-): ResolvedModel {
-  const row = policyRow(choice.provider, choice.model);
-  return {
-    provider: choice.provider,
-    ...(query.role === undefined ? {} : { role: query.role }),
-    model: choice.model,
-    reasoning: row === undefined || row.reasoning === "none" ? "none" : row.reasoning.default,
-    policyVersion: POLICY_VERSION,
-    resolvedBy: choice.by,
-    ...(row === undefined ? {} : { row }),
-  };
+  const away = (level: string): number => Math.abs(EFFORTS.indexOf(level) - EFFORTS.indexOf(asked));
+  return levels.toSorted((left, right) => away(left) - away(right))[0];
 }

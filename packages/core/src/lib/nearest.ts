@@ -4,8 +4,8 @@
 const MAX_WORD_LENGTH = 128;
 
 /**
- * The candidates closest to `word`, best first, at most `max` (default 3). Case, a transposition or a wrong letter in
- * three is forgiven, and so is a name that contains the other. Empty when nothing is near. Never throws.
+ * The candidates closest to `word`, best first, at most `max` (default 3). Case and a wrong letter in three are
+ * forgiven, and so is a name that contains the other. Empty when nothing is near. Never throws.
  */
 export function nearest(word: string, candidates: Iterable<string>, max: number = 3): readonly string[] {
   if (word.length === 0 || word.length > MAX_WORD_LENGTH) return [];
@@ -32,24 +32,15 @@ function distance(word: string, candidate: string): number | undefined {
   return undefined;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */
+/** Insertions, deletions and substitutions (Levenshtein). */
 function editDistance(one: string, two: string): number {
-  let before: number[] = [];
   let last = Array.from({ length: two.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= one.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= two.length; column += 1) {
-      const same = one[row - 1] === two[column - 1];
-      const swapped =
-        row > 1 && column > 1 && one[row - 1] === two[column - 2] && one[row - 2] === two[column - 1];
-      current[column] = Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (same ? 0 : 1),
-        swapped ? (before[column - 2] ?? 0) + 1 : Infinity,
-      );
+  for (let row = 0; row < one.length; row += 1) {
+    const current = [row + 1];
+    for (let at = 0; at < two.length; at += 1) {
+      const replaced = (last[at] ?? 0) + (one[row] === two[at] ? 0 : 1);
+      current.push(Math.min((last[at + 1] ?? 0) + 1, (current[at] ?? 0) + 1, replaced));
     }
-    before = last;
     last = current;
   }
   return last[two.length] ?? 0;

@@ -59,21 +59,9 @@ const NAMED_VALUE =
 
 const ONE_PASS = new RegExp(TOKEN_PATTERNS.map(([, pattern]) => `(${pattern})`).join("|"), "g");
 
-const SECRET_KEY_ENDS: readonly (readonly [end: string, kind: string])[] = [
-  ["authorization", "authorization"],
-  ["token", "token"],
-  ["password", "password"],
-  ["passwd", "password"],
-  ["passphrase", "password"],
-  ["secret", "secret"],
-  ["apikey", "api_key"],
-  ["privatekey", "private_key"],
-  ["secretkey", "secret"],
-  ["accesskey", "access_key"],
-  ["cookie", "cookie"],
-  ["credential", "credential"],
-  ["credentials", "credential"],
-];
+/** How the name of a secret ends, once in lower case and without separators; what it ends with names the secret. */
+const SECRET_KEY =
+  /(authorization|token|password|passwd|passphrase|secret|apikey|privatekey|secretkey|accesskey|cookie|credentials?)$/;
 
 /**
  * Makes a redactor (spec runs.md section 2). Text loses known token shapes, named values (`password=...`) and
@@ -108,8 +96,7 @@ function redactValue(value: Json, redactText: (text: string) => string): Json {
   let changed = false;
   const entries = Object.entries(value).map(([key, item]): [string, Json] => {
     const kind = secretKindOf(key);
-    const clean =
-      kind === undefined ? redactValue(item, redactText) : redactNamed(item, { kind, redactText });
+    const clean = kind === undefined ? redactValue(item, redactText) : redactNamed(item, kind, redactText);
     changed ||= clean !== item;
     return [key, clean];
   });
@@ -117,17 +104,12 @@ function redactValue(value: Json, redactText: (text: string) => string): Json {
   return changed ? Object.fromEntries(entries) : value;
 }
 
-function redactNamed(
-  value: Json,
-  how: { readonly kind: string; readonly redactText: (text: string) => string },
-): Json {
-  if (typeof value === "string") return value === "" ? value : `[redacted:${how.kind}]`;
+function redactNamed(value: Json, kind: string, redactText: (text: string) => string): Json {
+  if (typeof value === "string") return value === "" ? value : `[redacted:${kind}]`;
   // A number under "...token" is a count or a price far more often than a secret.
-  if (typeof value === "number") return how.kind === "token" ? value : `[redacted:${how.kind}]`;
-  if (typeof value !== "object" || value === null) return value;
-  return isList(value)
-    ? redactList(value, (item) => redactNamed(item, how))
-    : redactValue(value, how.redactText);
+  if (typeof value === "number") return kind === "token" ? value : `[redacted:${kind}]`;
+  if (isList(value)) return redactList(value, (item) => redactNamed(item, kind, redactText));
+  return redactValue(value, redactText);
 }
 
 function redactList(list: readonly Json[], redact: (item: Json) => Json): readonly Json[] {
@@ -146,12 +128,8 @@ const MAX_KINDS = 2_000;
 function secretKindOf(key: string): string | undefined {
   if (key.length < 5) return undefined;
   if (KINDS.has(key)) return KINDS.get(key);
-  const kind = findKind(key);
+  const plain = key.toLowerCase().replace(/[-_.\s]/g, "");
+  const kind = SECRET_KEY.exec(plain)?.[1]?.replace(/key$/, "_key");
   if (KINDS.size < MAX_KINDS) KINDS.set(key, kind);
   return kind;
-}
-
-function findKind(key: string): string | undefined {
-  const plain = key.toLowerCase().replace(/[-_.\s]/g, "");
-  return SECRET_KEY_ENDS.find(([end]) => plain.endsWith(end))?.[1];
 }

@@ -1,6 +1,7 @@
 /** One model call: open, decode, and ask again while nothing was delivered and the failure may pass. */
 
 import type { ModelEvent } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import { OpenFunctionsError, ProviderError } from "./errors.ts";
 import { type ModelCall, REQUEST_LIMITS, type RequestLimits } from "./model-call.ts";
 import { type Ports, systemClock } from "./ports.ts";
@@ -90,16 +91,17 @@ function reasonOf(failure: ProviderError): string {
 
 function withAttempts(error: ProviderError, attempts: number): ProviderError {
   if (error.attempts === attempts) return error;
-  const { provider, kind, status, retryable, retryAfterMs, requestId, bodyExcerpt, cause } = error;
-  return new ProviderError(error.message, {
+  const { provider, kind, status, retryable, retryAfterMs, requestId, bodyExcerpt, cause = error } = error;
+  const options = {
     provider,
     kind,
+    status,
     retryable,
+    retryAfterMs,
+    requestId,
+    bodyExcerpt,
+    cause,
     attempts,
-    cause: cause ?? error,
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(bodyExcerpt === undefined ? {} : { bodyExcerpt }),
-  });
+  };
+  return new ProviderError(error.message, defined(options));
 }

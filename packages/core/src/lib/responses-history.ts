@@ -1,16 +1,9 @@
 /** Messages as input items of the Responses API; opaque items go back verbatim or not at all. */
 
 import { isPlainObject, type Json, type JsonObject } from "./json.ts";
-import {
-  type ContentPart,
-  type Message,
-  type Part,
-  partsOf,
-  type ProviderPart,
-  type ToolResultPart,
-} from "./message.ts";
+import { type ContentPart, type Message, type Part, partsOf, type ToolResultPart } from "./message.ts";
 import { fromMarkData, partnerDigest, type PartnerMark } from "./responses-marks.ts";
-import { contentUrl, isOwnPart, type WireTarget } from "./wire-request.ts";
+import { contentUrl, isContent, isOwnPart, type WireTarget } from "./wire-request.ts";
 
 /** Input items, and how many opaque parts were left out and why. */
 export interface ResponsesInput {
@@ -48,28 +41,29 @@ export function toResponsesInput(
   return { items, ...left };
 }
 
-type Item =
-  | { readonly kind: "text"; readonly text: string; mark?: PartnerMark }
-  | { readonly kind: "call"; readonly body: JsonObject }
-  | { readonly kind: "opaque"; readonly body: JsonObject };
+interface Item {
+  readonly body: JsonObject;
+  /** The text or the arguments, which a mark's digest is of; absent for an opaque item. */
+  readonly value?: string | JsonObject;
+  readonly callId?: string;
+  mark?: PartnerMark;
+}
 
 class AssistantTurn {
   readonly #items: Item[] = [];
   readonly #broken = new Set<Json>();
-  #lastArgs: { readonly callId: string; readonly args: JsonObject } | undefined;
 
   add(part: Part): void {
-    if (part.type === "text") return this.#addText(part.text);
-    if (part.type === "provider") return this.#addOpaque(part);
-    if (part.type !== "tool_call") return;
-    const body = {
-      type: "function_call",
-      call_id: part.callId,
-      name: part.name,
-      arguments: JSON.stringify(part.args),
-    };
-    this.#items.push({ kind: "call", body });
-    this.#lastArgs = { callId: part.callId, args: part.args };
+    if (part.type === "text") this.#addText(part.text);
+    else if (part.type === "tool_call") {
+      const { callId, name, args } = part;
+      const body = { type: "function_call", call_id: callId, name, arguments: JSON.stringify(args) };
+      this.#items.push({ body, value: args, callId });
+    } else if (part.type === "provider") {
+      const mark = fromMarkData(part.data);
+      if (mark !== undefined) this.#applyMark(mark);
+      else if (isJsonObject(part.data)) this.#items.push({ body: part.data });
+    }
   }
 
   finish(): { readonly items: readonly JsonObject[]; readonly orphaned: number } {
@@ -80,55 +74,40 @@ class AssistantTurn {
     return { items, orphaned: this.#items.length - kept.length };
   }
 
-  #addText(text: string): void {
-    if (text === "") return;
+  #addText(added: string): void {
+    if (added === "") return;
     const last = this.#items.at(-1);
-    if (last?.kind === "text" && last.mark === undefined)
-      this.#items[this.#items.length - 1] = { kind: "text", text: last.text + text };
-    else this.#items.push({ kind: "text", text });
-  }
-
-  #addOpaque(part: ProviderPart): void {
-    const mark = fromMarkData(part.data);
-    if (mark !== undefined) return this.#applyMark(mark);
-    if (isJsonObject(part.data)) this.#items.push({ kind: "opaque", body: part.data });
+    const before = last?.mark === undefined && typeof last?.value === "string" ? last.value : undefined;
+    if (before !== undefined) this.#items.pop();
+    const text = (before ?? "") + added;
+    this.#items.push({ body: { role: "assistant", content: text }, value: text });
   }
 
   #applyMark(mark: PartnerMark): void {
     const last = this.#items.at(-1);
-    const isText =
-      last?.kind === "text" && mark.callId === undefined && partnerDigest(last.text) === mark.digest;
-    const call = this.#lastArgs;
-    const isCall =
-      last?.kind === "call" &&
-      mark.callId !== undefined &&
-      call?.callId === mark.callId &&
-      partnerDigest(call.args) === mark.digest;
-    if (isText) last.mark = mark;
-    else if (!isCall && mark.after !== undefined) this.#broken.add(mark.after);
+    const isUnchanged =
+      last?.value !== undefined && last.callId === mark.callId && partnerDigest(last.value) === mark.digest;
+    if (isUnchanged) last.mark = mark;
+    else if (mark.after !== undefined) this.#broken.add(mark.after);
   }
 
-  #hasPartner(reasoning: Extract<Item, { kind: "opaque" }>, next: Item | undefined): boolean {
-    if (next === undefined || isReasoning(next)) return false;
-    const id = reasoning.body["id"];
-    if (id !== undefined && this.#broken.has(id)) return false;
+  #hasPartner({ body: { id } }: Item, next: Item | undefined): boolean {
+    if (next === undefined || isReasoning(next) || (id !== undefined && this.#broken.has(id))) return false;
     // A message must follow with its own id, which only its mark knows.
-    return next.kind !== "text" || (next.mark?.id !== undefined && next.mark.after === id);
+    return typeof next.value !== "string" || (next.mark?.id !== undefined && next.mark.after === id);
   }
 }
 
-function toItem(item: Item, before: Item | undefined): JsonObject {
-  if (item.kind !== "text") return item.body;
-  const { text, mark } = item;
+function toItem({ body, value, mark }: Item, before: Item | undefined): JsonObject {
+  if (typeof value !== "string") return body;
   const phase = mark?.phase === undefined ? {} : { phase: mark.phase };
-  if (mark?.id === undefined || before === undefined || !isReasoning(before))
-    return { role: "assistant", content: text, ...phase };
-  const content = [{ type: "output_text", text, annotations: [] }];
+  if (mark?.id === undefined || before === undefined || !isReasoning(before)) return { ...body, ...phase };
+  const content = [{ type: "output_text", text: value, annotations: [] }];
   return { type: "message", id: mark.id, role: "assistant", status: "completed", content, ...phase };
 }
 
-function isReasoning(item: Item): item is Extract<Item, { kind: "opaque" }> {
-  return item.kind === "opaque" && item.body["type"] === "reasoning";
+function isReasoning({ body, value }: Item): boolean {
+  return value === undefined && body["type"] === "reasoning";
 }
 
 function toOutput(part: ToolResultPart): JsonObject {
@@ -145,10 +124,6 @@ function toInputContent(parts: readonly ContentPart[]): Json {
     if (part.url !== undefined) return { type: "input_file", file_url: part.url };
     return { type: "input_file", filename: part.name ?? "file", file_data: contentUrl(part) };
   });
-}
-
-function isContent(part: Part): part is ContentPart {
-  return part.type === "text" || part.type === "image" || part.type === "file";
 }
 
 function isJsonObject(data: Json): data is JsonObject {

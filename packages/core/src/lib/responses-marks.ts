@@ -1,5 +1,6 @@
 /** Marks that tie a reasoning item to what followed it, so that an edited history leaves it out in time. */
 
+import { defined } from "./defined.ts";
 import { sha256 } from "./digest.ts";
 import { canonicalJson, isPlainObject, type Json, type JsonObject } from "./json.ts";
 
@@ -24,27 +25,21 @@ const MARK = "openfunctions.partner";
 
 /** Writes a mark as the data of an opaque part. */
 export function toMarkData(mark: PartnerMark): JsonObject {
-  return {
-    type: MARK,
-    ...(mark.after === undefined ? {} : { after: mark.after }),
-    ...(mark.id === undefined ? {} : { id: mark.id }),
-    ...(mark.phase === undefined ? {} : { phase: mark.phase }),
-    ...(mark.callId === undefined ? {} : { callId: mark.callId }),
-    digest: mark.digest,
-  };
+  return { type: MARK, ...mark };
 }
 
 /** Reads a mark, or undefined for any other opaque data. */
 export function fromMarkData(data: Json): PartnerMark | undefined {
   if (!isPlainObject(data) || data["type"] !== MARK || typeof data["digest"] !== "string") return undefined;
-  const { after, id, phase, callId, digest } = data;
-  return {
-    digest,
-    ...(typeof after === "string" ? { after } : {}),
-    ...(typeof id === "string" ? { id } : {}),
-    ...(typeof phase === "string" ? { phase } : {}),
-    ...(typeof callId === "string" ? { callId } : {}),
-  };
+  const text = (name: string): string | undefined =>
+    typeof data[name] === "string" ? data[name] : undefined;
+  return defined({
+    digest: data["digest"],
+    after: text("after"),
+    id: text("id"),
+    phase: text("phase"),
+    callId: text("callId"),
+  });
 }
 
 /** The digest of a text or of arguments, equal for equal values whatever their key order. */

@@ -1,6 +1,7 @@
 /** A model request as the body of OpenAI's Responses API. */
 
 import type { ModelEvent, ModelRequest } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import type { JsonObject } from "./json.ts";
 import { type ResponsesInput, toResponsesInput } from "./responses-history.ts";
 import { type PlannedTool, planRequest, type RequestPlan, type WireTarget } from "./wire-request.ts";
@@ -21,53 +22,29 @@ export interface EncodedRequest {
 export function toResponsesBody(request: ModelRequest, target: WireTarget): EncodedRequest {
   const plan = planRequest(request, target);
   const input = toResponsesInput(request.messages, target);
-  const body: JsonObject = {
+  const thinks = target.reasoning !== "none" || request.reasoning !== "none";
+  const { toolChoice, sampling, format } = plan;
+  const body: JsonObject = defined({
     model: target.model,
     store: false,
     stream: true,
-    ...(target.reasoning === "none" && request.reasoning === "none"
-      ? {}
-      : { include: ["reasoning.encrypted_content"] }),
-    ...(request.system === undefined || request.system === "" ? {} : { instructions: request.system }),
-    ...(plan.tools.length === 0 ? {} : { tools: plan.tools.map(toTool) }),
+    include: thinks ? ["reasoning.encrypted_content"] : undefined,
+    instructions: request.system || undefined,
+    tools: plan.tools.length === 0 ? undefined : plan.tools.map(toTool),
     input: input.items,
-    ...toParameters(request, plan),
-  };
+    tool_choice: typeof toolChoice === "object" ? { type: "function", name: toolChoice.name } : toolChoice,
+    parallel_tool_calls: plan.parallel,
+    reasoning: plan.effort === undefined ? undefined : { effort: plan.effort },
+    max_output_tokens: request.maxOutputTokens,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    text: format && { format: { type: "json_schema", ...format } },
+  });
   return { body, plan, warnings: [...plan.warnings, ...reportLeftOut(input, target)] };
 }
 
-function toParameters(request: ModelRequest, plan: RequestPlan): JsonObject {
-  const { toolChoice, sampling, format } = plan;
-  return {
-    ...(toolChoice === undefined
-      ? {}
-      : {
-          tool_choice:
-            typeof toolChoice === "string" ? toolChoice : { type: "function", name: toolChoice.name },
-        }),
-    ...(plan.parallel === undefined ? {} : { parallel_tool_calls: plan.parallel }),
-    ...(plan.effort === undefined ? {} : { reasoning: { effort: plan.effort } }),
-    ...(request.maxOutputTokens === undefined ? {} : { max_output_tokens: request.maxOutputTokens }),
-    ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
-    ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
-    ...(format === undefined
-      ? {}
-      : {
-          text: {
-            format: { type: "json_schema", name: format.name, schema: format.schema, strict: format.strict },
-          },
-        }),
-  };
-}
-
-function toTool(tool: PlannedTool): JsonObject {
-  return {
-    type: "function",
-    name: tool.name,
-    description: tool.description,
-    parameters: tool.parameters,
-    strict: tool.strict,
-  };
+function toTool({ name, description, parameters, strict }: PlannedTool): JsonObject {
+  return { type: "function", name, description, parameters, strict };
 }
 
 function reportLeftOut(input: ResponsesInput, target: WireTarget): ModelEvent[] {

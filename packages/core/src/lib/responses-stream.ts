@@ -1,9 +1,10 @@
 /** The event stream of OpenAI's Responses API as model events. */
 
 import type { FinishReason, ModelEvent } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import { ProviderError } from "./errors.ts";
 import { type FailureReading, providerErrorFromEvent } from "./http-failure.ts";
-import type { JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { StreamDecoder } from "./model-call.ts";
 import type { ModelPrice } from "./model-policy.ts";
 import { partnerDigest, type PartnerMark, toMarkData } from "./responses-marks.ts";
@@ -23,14 +24,18 @@ export interface DecoderOptions {
 }
 
 /** Items the provider ran itself; they travel back as they are (openai 7.59.0, ResponseOutputItem). */
-const PROVIDER_RUN: ReadonlySet<string> = new Set([
-  "web_search_call",
-  "file_search_call",
-  "code_interpreter_call",
-  "image_generation_call",
-  "mcp_call",
-  "mcp_list_tools",
-]);
+const PROVIDER_RUN = /^((web_search|file_search|code_interpreter|image_generation|mcp)_call|mcp_list_tools)$/;
+
+/** The `start` event of a reply or of its first chunk. */
+export function startEvent(source: WireRecord | undefined): ModelEvent {
+  const responseId = stringAt(source, "id") || undefined;
+  return defined({ type: "start" as const, responseId, model: stringAt(source, "model") || undefined });
+}
+
+/** The error of a reply that ends before its end. */
+export function cutError(provider: string): ProviderError {
+  return new ProviderError(`The reply of ${provider} was cut before its end.`, { provider, kind: "network" });
+}
 
 /**
  * Decodes one reply. Complete at `response.completed` or `response.incomplete` (there is no `[DONE]`); a body
@@ -86,19 +91,15 @@ class ResponsesDecoder implements StreamDecoder {
   }
 
   end(): void {
-    if (this.finished) return;
-    const { provider } = this.#options.failures;
-    throw new ProviderError(`The reply of ${provider} was cut before its end.`, {
-      provider,
-      kind: "network",
-    });
+    if (!this.finished) throw cutError(this.#options.failures.provider);
   }
 
   #pushRare(event: WireRecord, out: ModelEvent[]): void {
     const response = recordAt(event, "response");
     switch (event["type"]) {
       case "response.created":
-        return this.#start(response, out);
+        out.push(startEvent(response));
+        return;
       case "response.reasoning_summary_part.added":
         if (event["summary_index"] !== 0) out.push({ type: "reasoning_delta", text: "\n\n" });
         return;
@@ -106,7 +107,7 @@ class ResponsesDecoder implements StreamDecoder {
         return this.#openItem(event, out);
       case "response.output_item.done":
         this.#itemsDone += 1;
-        return this.#closeItem(recordAt(event, "item"), { key: event["output_index"], out });
+        return this.#closeItem(recordAt(event, "item"), event["output_index"], out);
       case "response.completed":
         return this.#finish(response, out);
       case "response.incomplete":
@@ -129,18 +130,8 @@ class ResponsesDecoder implements StreamDecoder {
   #wholeBody(response: WireRecord, out: ModelEvent[]): void {
     if (isRecord(response["error"])) throw providerErrorFromEvent(response["error"], this.#options.failures);
     if (response["status"] !== "completed" && response["status"] !== "incomplete") return;
-    this.#start(response, out);
+    out.push(startEvent(response));
     this.#finish(response, out);
-  }
-
-  #start(response: WireRecord | undefined, out: ModelEvent[]): void {
-    const responseId = stringAt(response, "id");
-    const model = stringAt(response, "model");
-    out.push({
-      type: "start",
-      ...(responseId === "" ? {} : { responseId }),
-      ...(model === "" ? {} : { model }),
-    });
   }
 
   #speak(event: WireRecord, out: ModelEvent[]): void {
@@ -157,13 +148,8 @@ class ResponsesDecoder implements StreamDecoder {
     const call = this.#callOf(event["output_index"]);
     call.callId = callIdOf(stringAt(item, "call_id"), stringAt(item, "id"));
     call.name = stringAt(item, "name");
-    out.push({
-      type: "tool_call_delta",
-      index: call.index,
-      callId: call.callId,
-      name: call.name,
-      argsText: "",
-    });
+    const { index, callId, name } = call;
+    out.push({ type: "tool_call_delta", index, callId, name, argsText: "" });
   }
 
   // Keyed by output_index: some servers give a new item id in every event (openai/github-copilot-id-rotation).
@@ -183,101 +169,73 @@ class ResponsesDecoder implements StreamDecoder {
     out.push({ type: "tool_call_delta", index: call.index, argsText });
   }
 
-  #closeItem(
-    item: WireRecord | undefined,
-    where: { readonly key: unknown; readonly out: ModelEvent[] },
-  ): void {
+  #closeItem(item: WireRecord | undefined, key: unknown, out: ModelEvent[]): void {
     if (item === undefined) return;
     const type = stringAt(item, "type");
-    const reasoned = this.#reasoned;
+    const after = this.#reasoned;
     this.#reasoned = type === "reasoning" ? stringAt(item, "id") : undefined;
-    if (type === "message") return this.#closeMessage(item, { ...where, reasoned });
-    if (type === "function_call" || type === "custom_tool_call") {
-      const call = this.#callOf(where.key);
+    if (type === "message") {
+      const mark = this.#closeMessage(item, { key, after, out });
+      if (mark !== undefined) this.#pushOpaque(toMarkData(mark), out);
+    } else if (type === "function_call" || type === "custom_tool_call") {
+      const call = this.#callOf(key);
       call.callId = callIdOf(stringAt(item, "call_id"), call.callId, stringAt(item, "id"));
       call.name = stringAt(item, "name") || call.name;
-      const raw = item["arguments"] ?? item["input"];
-      this.#calls.delete(where.key);
-      return this.#closeCall(call, {
-        raw: raw === undefined || raw === "" ? call.text : raw,
-        reasoned,
-        out: where.out,
-      });
-    }
-    const executor = PROVIDER_RUN.has(type) ? { executor: "provider" as const } : {};
-    where.out.push({
-      type: "part",
-      part: { type: "provider", ...this.#owner(), data: asJson(item), ...executor },
-    });
+      this.#calls.delete(key);
+      const args = this.#closeCall(call, (item["arguments"] ?? item["input"]) || call.text, out);
+      const { callId } = call;
+      if (after !== undefined)
+        this.#pushOpaque(toMarkData({ after, callId, digest: partnerDigest(args) }), out);
+    } else this.#pushOpaque(asJson(item), out, PROVIDER_RUN.test(type));
   }
 
   #closeMessage(
     item: WireRecord,
-    where: { readonly key: unknown; readonly reasoned: string | undefined; readonly out: ModelEvent[] },
-  ): void {
+    {
+      key,
+      after,
+      out,
+    }: { readonly key: unknown; readonly after: string | undefined; readonly out: ModelEvent[] },
+  ): PartnerMark | undefined {
     let text = "";
     for (const part of listAt(item, "content")) {
       if (!isRecord(part)) continue;
       if (part["type"] === "refusal") this.#refused = true;
       text += stringAt(part, "text") + stringAt(part, "refusal");
     }
-    if (!this.#spoken.has(where.key) && text !== "") where.out.push({ type: "text_delta", text });
-    const phase = stringAt(item, "phase");
-    const id = stringAt(item, "id");
-    if (text === "" || (phase === "" && where.reasoned === undefined)) return;
-    const mark = {
-      ...(phase === "" ? {} : { phase }),
-      ...(id === "" ? {} : { id }),
-      ...after(where.reasoned),
-      digest: partnerDigest(text),
-    };
-    where.out.push(this.#mark(mark));
+    if (!this.#spoken.has(key) && text !== "") out.push({ type: "text_delta", text });
+    const phase = stringAt(item, "phase") || undefined;
+    if (text === "" || (phase ?? after) === undefined) return undefined;
+    return defined({ phase, id: stringAt(item, "id") || undefined, after, digest: partnerDigest(text) });
   }
 
-  #closeCall(
-    call: OpenCall,
-    how: { readonly raw: unknown; readonly reasoned: string | undefined; readonly out: ModelEvent[] },
-  ): void {
-    const { args: parsed, argsText, argsError, truncated } = parseToolArguments(how.raw);
+  #closeCall({ index, callId, name }: OpenCall, raw: unknown, out: ModelEvent[]): JsonObject {
+    const { args: parsed, argsText, argsError, truncated } = parseToolArguments(raw);
     if (truncated === true) this.#truncated = true;
-    const args = argsError === undefined ? (this.#options.restore?.(call.name, parsed) ?? parsed) : parsed;
-    const { index, callId, name } = call;
-    how.out.push({
-      type: "tool_call",
-      index,
-      callId,
-      name,
-      args,
-      argsText,
-      ...(argsError === undefined ? {} : { argsError }),
+    const args = argsError === undefined ? (this.#options.restore?.(name, parsed) ?? parsed) : parsed;
+    out.push(defined({ type: "tool_call" as const, index, callId, name, args, argsText, argsError }));
+    return args;
+  }
+
+  #pushOpaque(data: Json, out: ModelEvent[], isProviderRun: boolean = false): void {
+    const { model, failures } = this.#options;
+    const executor = isProviderRun && { executor: "provider" as const };
+    out.push({
+      type: "part",
+      part: { type: "provider", provider: failures.provider, model, data, ...executor },
     });
-    if (how.reasoned !== undefined)
-      how.out.push(this.#mark({ ...after(how.reasoned), callId, digest: partnerDigest(args) }));
-  }
-
-  #mark(mark: PartnerMark): ModelEvent {
-    return { type: "part", part: { type: "provider", ...this.#owner(), data: toMarkData(mark) } };
-  }
-
-  #owner(): { readonly provider: string; readonly model: string } {
-    return { provider: this.#options.failures.provider, model: this.#options.model };
   }
 
   #finish(response: WireRecord | undefined, out: ModelEvent[]): void {
     // Some servers send no item events; what they produced is in the final response.
     if (this.#itemsDone === 0) {
-      for (const [key, item] of listAt(response, "output").entries()) {
-        this.#closeItem(isRecord(item) ? item : undefined, { key, out });
-      }
+      for (const [key, item] of listAt(response, "output").entries())
+        this.#closeItem(isRecord(item) ? item : undefined, key, out);
     }
-    for (const call of this.#calls.values()) {
-      this.#closeCall(
-        { ...call, callId: callIdOf(call.callId) },
-        { raw: call.text, reasoned: undefined, out },
-      );
-    }
+    for (const call of this.#calls.values())
+      this.#closeCall({ ...call, callId: callIdOf(call.callId) }, call.text, out);
     const usage = readUsage(response?.["usage"], RESPONSES_USAGE);
-    if (usage !== undefined) out.push(usageEvent(usage, { price: this.#options.price }));
+    if (usage !== undefined) out.push(usageEvent(usage, this.#options.price));
     this.finished = true;
     out.push({ type: "finish", reason: this.#reason(response) });
   }
@@ -292,8 +250,4 @@ class ResponsesDecoder implements StreamDecoder {
     if (this.#refused) return "refusal";
     return this.#callCount > 0 ? "tool_calls" : "stop";
   }
-}
-
-function after(reasoned: string | undefined): { readonly after?: string } {
-  return reasoned === undefined ? {} : { after: reasoned };
 }

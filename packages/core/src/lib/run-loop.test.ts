@@ -427,7 +427,7 @@ describe("runLoop", () => {
     expect(result.status).toBe("completed");
   });
 
-  it("a failing store ends a run with writes and only warns one without", async () => {
+  it("field D5: a failing store ends a run with writes and only warns one without; no rejection floats", async () => {
     const failing = () => {
       const store = createMemoryRunStore();
       return { ...store, append: async () => Promise.reject(new Error("disk full")) };

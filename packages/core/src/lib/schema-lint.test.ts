@@ -73,7 +73,7 @@ describe("keywords", () => {
     [{ pattern: "\\-" }, "pattern"],
     [{ patternProperties: { "(": true } }, "patternProperties"],
     [{ dependentRequired: { a: "b" } }, "dependentRequired"],
-    [{ $anchor: "a b" }, "$anchor"],
+    [{ $anchor: 5 }, "$anchor"],
     [{ $id: "https://example.com/a" }, "$id"],
     [{ definitions: 1 }, "definitions"],
     [{ examples: "x" }, "examples"],
@@ -113,19 +113,13 @@ describe("required", () => {
 });
 
 describe("references", () => {
-  it("are local and resolve, as pointer or anchor", () => {
+  it("are local and resolve, as pointers", () => {
     expect(
-      problemsOf(
-        { a: { $ref: "#/$defs/a~1b" }, c: { $ref: "#node" } },
-        { $defs: { "a/b": { type: "string" }, n: { $anchor: "node" } } },
-      ),
+      problemsOf({ a: { $ref: "#/$defs/a~1b" }, c: { $ref: "#" } }, { $defs: { "a/b": { type: "string" } } }),
     ).toEqual([]);
     expect(problemsOf({ a: { $ref: "https://example.com/x.json" } })[0]).toContain("local reference");
     expect(problemsOf({ a: { $ref: "#/$defs/none" } })[0]).toContain("where no schema is");
-    // ajv would not find it either
-    expect(problemsOf({ a: { $ref: "#n" }, b: { prefixItems: [{ $anchor: "n" }] } })[0]).toContain(
-      "where no schema is",
-    );
+    expect(problemsOf({ a: { $ref: "#n" } })[0]).toContain("local reference");
     expect(problemsOf({ a: { $ref: "#/properties" } })[0]).toContain("where no schema is");
   });
   it("may be recursive through a property but not for the same value", () => {
@@ -140,11 +134,9 @@ describe("references", () => {
 describe("depth", () => {
   const nested = (depth: number): Record<string, unknown> =>
     depth === 1 ? {} : { items: nested(depth - 1) };
-  it("is at most 32, or 64 for a remote schema", () => {
+  it("is at most 32", () => {
     expect(lintSchema(nested(32))).toEqual([]);
     expect(lintSchema(nested(33))[0]?.problem).toContain("deeper than 32");
-    expect(lintSchema(nested(64), { remote: true })).toEqual([]);
-    expect(lintSchema(nested(65), { remote: true })[0]?.problem).toContain("deeper than 64");
   });
   it("also ends for a schema that contains itself", () => {
     const schema: Record<string, unknown> = {};

@@ -4,11 +4,11 @@ import { copyJson, isPlainObject, joinPath, MAX_JSON_DEPTH } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import {
   declaredProperties,
+  HELD_BY,
   IN_PLACE_KEYWORDS,
   inPlaceSubschemas,
   type Keywords,
   resolveLocalReference,
-  SUBSCHEMA_HOLDERS,
   subschemaPath,
   subschemas,
 } from "./schema-walk.ts";
@@ -23,91 +23,66 @@ export interface SchemaProblem {
   readonly problem: string;
 }
 
-/** What to hold a schema to. */
-export interface LintOptions {
-  /** The schema is a tool's input: `type: "object"` with `properties`. Default false. */
-  readonly root?: boolean;
-  /** It came from elsewhere: 64 levels instead of 32, and `required` may name what is not declared. Default false. */
-  readonly remote?: boolean;
-}
-
-const MAX_REMOTE_DEPTH = 64;
-
 /** The deepest nesting of a schema as a JSON value: one subschema is at most two JSON levels below its parent. */
-export const MAX_SCHEMA_JSON_DEPTH: number = 2 * MAX_REMOTE_DEPTH + MAX_JSON_DEPTH;
+export const MAX_SCHEMA_JSON_DEPTH: number = 3 * MAX_JSON_DEPTH;
 
 const TYPES: readonly unknown[] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 type Test = (value: unknown) => boolean;
 
-const isText: Test = (value) => typeof value === "string";
 const isNames: Test = (value) =>
-  Array.isArray(value) && value.every(isText) && new Set(value).size === value.length;
+  Array.isArray(value) &&
+  value.every((item) => typeof item === "string") &&
+  new Set(value).size === value.length;
 const isType: Test = (value) =>
-  (isNames(value) || isText(value)) && [value].flat().every((name) => TYPES.includes(name));
-const isCount: Test = (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  (typeof value === "string" || (isNames(value) && shortJson(value) !== "[]")) &&
+  [value].flat().every((name) => TYPES.includes(name));
+const isFilled: Test = (value) => Array.isArray(value) && value.length > 0;
 
 /** What values keywords take: how it reads after "must be", the test, and the keywords. */
-const KINDS: readonly (readonly [string, Test, string])[] = [
+const KINDS: readonly (readonly [must: string, holds: Test, keywords: string])[] = [
   ["anything", () => true, "const default"],
-  ["a string", isText, "$schema $id $comment title description format contentEncoding contentMediaType"],
+  [
+    "a string",
+    (value) => typeof value === "string",
+    "$schema $id $anchor $comment title description format contentEncoding contentMediaType",
+  ],
   ["true or false", (value) => typeof value === "boolean", "uniqueItems deprecated readOnly writeOnly"],
   ["a number", Number.isFinite, "minimum maximum exclusiveMinimum exclusiveMaximum"],
   ["a number above 0", (value) => typeof value === "number" && value > 0, "multipleOf"],
-  ["a whole number of at least 0", isCount, "minLength maxLength minItems maxItems minContains maxContains"],
-  ["a whole number of at least 0", isCount, "minProperties maxProperties"],
+  [
+    "a whole number of at least 0",
+    (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+    "minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties",
+  ],
   ["an array", Array.isArray, "examples"],
-  ["a non-empty array", (value) => Array.isArray(value) && value.length > 0, "enum"],
+  ["a non-empty array", isFilled, "enum"],
   ["an array of unique strings", isNames, "required"],
   [
     "an object of arrays of unique strings",
     (value) => isPlainObject(value) && Object.values(value).every(isNames),
     "dependentRequired",
   ],
-  [`one or several of ${TYPES.join(", ")}`, (value) => isType(value) && shortJson(value) !== "[]", "type"],
+  [`one or several of ${TYPES.join(", ")}`, isType, "type"],
   ["a valid regular expression (with the u flag)", isPattern, "pattern"],
-  [
-    "a name of letters, digits, - . and _",
-    (value) => isText(value) && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(String(value)),
-    "$anchor",
-  ],
-  [
-    'a local reference that starts with "#"',
-    (value) => isText(value) && String(value).startsWith("#"),
-    "$ref",
-  ],
+  ['a local reference: "#" or "#/..."', (value) => /^#(\/|$)/.test(String(value)), "$ref"],
+  ["a schema", () => true, HELD_BY.one],
+  ["a non-empty array of schemas", isFilled, HELD_BY.list],
+  ["an object of schemas", isPlainObject, HELD_BY.map],
 ];
 
-const HELD_KINDS = {
-  one: ["a schema", () => true],
-  list: ["a non-empty array of schemas", (value: unknown) => Array.isArray(value) && value.length > 0],
-  map: ["an object of schemas", isPlainObject],
-} as const;
-
-type Kind = readonly [must: string, holds: Test];
-
-const KIND_BY_KEYWORD: ReadonlyMap<string, Kind> = new Map([
-  ...KINDS.flatMap(([must, holds, keywords]) =>
-    keywords.split(" ").map((word): [string, Kind] => [word, [must, holds]]),
-  ),
-  ...[...SUBSCHEMA_HOLDERS].map(([word, holder]): [string, Kind] => [word, HELD_KINDS[holder]]),
-]);
+const KIND_BY_KEYWORD: ReadonlyMap<string, (typeof KINDS)[number]> = new Map(
+  KINDS.flatMap((kind) => kind[2].split(" ").map((word) => [word, kind] as const)),
+);
 
 /** True for a keyword of JSON Schema 2020-12 that tools can use, and for an extension that starts with `x-`. */
 export function isSchemaKeyword(word: string): boolean {
   return KIND_BY_KEYWORD.has(word) || word.startsWith("x-");
 }
 
-/** True when the value is of the kind the keyword takes; an extension takes anything. */
-export function keywordTakes(keyword: string, value: unknown): boolean {
-  return keyword.startsWith("x-") || KIND_BY_KEYWORD.get(keyword)?.[1](value) === true;
-}
-
 interface LintState {
   readonly root: Keywords;
-  readonly remote: boolean;
   readonly problems: SchemaProblem[];
-  readonly anchors: Set<unknown>;
   readonly visited: Set<unknown>;
 }
 
@@ -120,25 +95,26 @@ interface Place {
 
 /**
  * Every fault of a schema, in reading order; empty when there is none, and then ajv compiles it. Takes JSON Schema
- * 2020-12 with local references and without dynamic ones; keywords starting with `x-` are ignored. Never throws.
+ * 2020-12 with local pointers as references; keywords starting with `x-` are ignored. With `root` it is held to what a
+ * tool's input is: `type: "object"` with `properties`. Never throws.
  */
-export function lintSchema(schema: unknown, options: LintOptions = {}): readonly SchemaProblem[] {
-  const { root = false, remote = false } = options;
+export function lintSchema(
+  schema: unknown,
+  { root = false }: { readonly root?: boolean } = {},
+): readonly SchemaProblem[] {
   if (typeof schema === "boolean" && !root) return [];
   if (!isPlainObject(schema))
     return [{ path: "", problem: `must be a JSON Schema object, got ${shortJson(schema)}` }];
   const { problems: notJson } = copyJson(schema, MAX_SCHEMA_JSON_DEPTH);
   if (notJson.length > 0) return notJson;
-  const problems: SchemaProblem[] = [];
-  const state: LintState = { root: schema, remote, problems, anchors: new Set(), visited: new Set() };
-  if (root) lintRoot(schema, problems);
+  const state: LintState = { root: schema, problems: [], visited: new Set() };
+  if (root) lintRoot(schema, state.problems);
   lintNode(schema, { path: "", depth: 1 }, state);
-  if (problems.length === 0) lintReferences(state);
-  return problems;
+  if (state.problems.length === 0) lintReferences(state);
+  return state.problems;
 }
 
-function lintRoot(schema: Keywords, problems: SchemaProblem[]): void {
-  const { type, properties } = schema;
+function lintRoot({ type, properties }: Keywords, problems: SchemaProblem[]): void {
   if (type === "object" && isPlainObject(properties)) return;
   const got = type === "object" ? "no properties" : `type ${shortJson(type)}`;
   const problem = `the root must have type "object" and "properties" (an empty {} is fine), got ${got}`;
@@ -147,56 +123,39 @@ function lintRoot(schema: Keywords, problems: SchemaProblem[]): void {
 
 function lintNode(schema: unknown, place: Place, state: LintState): void {
   const { path, depth } = place;
-  const maxDepth = state.remote ? MAX_REMOTE_DEPTH : MAX_JSON_DEPTH;
   if (typeof schema === "boolean") return;
-  if (!isPlainObject(schema)) {
-    state.problems.push({
-      path,
-      problem: `must be a schema (an object, true or false), got ${shortJson(schema)}`,
-    });
-  } else if (depth > maxDepth) {
-    state.problems.push({ path, problem: `is nested deeper than ${maxDepth} levels` });
-  } else {
-    state.visited.add(schema);
-    for (const keyword of Object.keys(schema)) {
-      const problem = keywordProblem(schema, keyword, { depth, state });
-      if (problem !== undefined) state.problems.push({ path: joinPath(path, keyword), keyword, problem });
-    }
-    const known = knownProperties(schema, place, state);
-    lintRequired(schema, { path, depth, known }, state);
-    for (const at of subschemas(schema)) {
-      const below = IN_PLACE_KEYWORDS.has(at.keyword) ? known : undefined;
-      lintNode(at.schema, { path: subschemaPath(path, at), depth: depth + 1, known: below }, state);
-    }
+  if (!isPlainObject(schema) || depth > MAX_JSON_DEPTH) {
+    const wrong = `must be a schema (an object, true or false), got ${shortJson(schema)}`;
+    const deep = `is nested deeper than ${MAX_JSON_DEPTH} levels`;
+    state.problems.push({ path, problem: isPlainObject(schema) ? deep : wrong });
+    return;
+  }
+  state.visited.add(schema);
+  for (const keyword of Object.keys(schema)) {
+    const problem = keywordProblem(keyword, schema[keyword], depth);
+    if (problem !== undefined) state.problems.push({ path: joinPath(path, keyword), keyword, problem });
+  }
+  const known = knownProperties(schema, place, state);
+  lintRequired(schema, { path, depth, known }, state);
+  for (const at of subschemas(schema)) {
+    const below = IN_PLACE_KEYWORDS.has(at.keyword) ? known : undefined;
+    lintNode(at.schema, { path: subschemaPath(path, at), depth: depth + 1, known: below }, state);
   }
 }
 
-function keywordProblem(
-  schema: Keywords,
-  keyword: string,
-  at: { readonly depth: number; readonly state: LintState },
-): string | undefined {
-  const value = schema[keyword];
-  const kind = KIND_BY_KEYWORD.get(keyword);
-  if (kind === undefined) {
+function keywordProblem(keyword: string, value: unknown, depth: number): string | undefined {
+  if (keyword.startsWith("x-")) return undefined;
+  const [must, holds] = KIND_BY_KEYWORD.get(keyword) ?? [];
+  if (holds === undefined) {
     const [near] = nearest(keyword, KIND_BY_KEYWORD.keys(), 1);
     const hint = near === undefined ? 'extensions start with "x-"' : `did you mean "${near}"?`;
-    return keyword.startsWith("x-")
-      ? undefined
-      : `is not a keyword of JSON Schema 2020-12 that tools can use; ${hint}`;
+    return `is not a keyword of JSON Schema 2020-12 that tools can use; ${hint}`;
   }
-  const [must, holds] = kind;
   if (!holds(value)) return `must be ${must}, got ${shortJson(value)}`;
-  if (keyword === "$id" && at.depth > 1) return "is allowed at the root only";
-  if (keyword === "$anchor" && at.state.anchors.has(value)) return `names ${shortJson(value)} a second time`;
-  if (keyword === "$anchor") at.state.anchors.add(value);
-  const bad =
-    keyword === "patternProperties" && isPlainObject(value)
-      ? Object.keys(value).find((name) => !isPattern(name))
-      : undefined;
-  return bad === undefined
-    ? undefined
-    : `${shortJson(bad)} must be a valid regular expression (with the u flag)`;
+  if (keyword === "$id" && depth > 1) return "is allowed at the root only";
+  const patterns = keyword === "patternProperties" ? Object.keys(Object(value)) : [];
+  const bad = patterns.find((name) => !isPattern(name));
+  return bad && `${shortJson(bad)} must be a valid regular expression (with the u flag)`;
 }
 
 function isPattern(value: unknown): boolean {
@@ -208,17 +167,15 @@ function isPattern(value: unknown): boolean {
 }
 
 /** The properties declared for this value, or undefined where nothing is said about an object's properties. */
-function knownProperties(schema: Keywords, place: Place, state: LintState): Place["known"] {
-  const { known: above } = place;
+function knownProperties(schema: Keywords, { known: above }: Place, { root }: LintState): Place["known"] {
   const silent = schema["properties"] === undefined && schema["type"] !== "object";
-  if (state.remote || (above === undefined && silent)) return undefined;
-  const here = declaredProperties(schema, state.root);
+  if (above === undefined && silent) return undefined;
+  const here = declaredProperties(schema, root);
   if (above === undefined) return here;
   return { names: new Set([...here.names, ...above.names]), allowsRest: here.allowsRest || above.allowsRest };
 }
 
-function lintRequired(schema: Keywords, { path, known }: Place, state: LintState): void {
-  const { required } = schema;
+function lintRequired({ required }: Keywords, { path, known }: Place, state: LintState): void {
   if (known === undefined || known.allowsRest || !Array.isArray(required)) return;
   for (const name of required.filter((item) => !known.names.has(item))) {
     const [near] = nearest(String(name), known.names, 1);
@@ -241,22 +198,12 @@ function lintReferences({ root, visited, problems }: LintState): void {
     done.add(schema);
     return found;
   };
+  const report = (problem: string): void => void problems.push({ path: "", keyword: "$ref", problem });
   for (const schema of visited) {
     const reference = isPlainObject(schema) ? schema["$ref"] : undefined;
     const target = resolveLocalReference(root, reference);
-    if (reference !== undefined && !visited.has(target) && typeof target !== "boolean") {
-      problems.push({
-        path: "",
-        keyword: "$ref",
-        problem: `$ref ${shortJson(reference)} points where no schema is`,
-      });
-    } else if (loops(schema)) {
-      problems.push({
-        path: "",
-        keyword: "$ref",
-        problem: "refers to itself for the same value, which never ends",
-      });
-      return;
-    }
+    if (reference !== undefined && !visited.has(target) && typeof target !== "boolean")
+      report(`$ref ${shortJson(reference)} points where no schema is`);
+    else if (loops(schema)) return report("refers to itself for the same value, which never ends");
   }
 }

@@ -2,16 +2,15 @@
 
 import { isPlainObject, joinPath } from "./json.ts";
 
-const HOLDERS = [
-  ["map", "properties patternProperties dependentSchemas $defs definitions"],
-  ["list", "prefixItems allOf anyOf oneOf"],
-  ["one", "items contains additionalProperties unevaluatedProperties unevaluatedItems propertyNames"],
-  ["one", "not if then else contentSchema"],
-] as const;
+/** The keywords that hold subschemas, by whether they hold one, a list, or a map by name. */
+export const HELD_BY = {
+  map: "properties patternProperties dependentSchemas $defs definitions",
+  list: "prefixItems allOf anyOf oneOf",
+  one: "items contains additionalProperties unevaluatedProperties unevaluatedItems propertyNames not if then else contentSchema",
+} as const;
 
-/** Every keyword that holds subschemas, and whether it holds one, a list, or a map by name. */
-export const SUBSCHEMA_HOLDERS: ReadonlyMap<string, "one" | "list" | "map"> = new Map(
-  HOLDERS.flatMap(([holder, words]) => words.split(" ").map((word) => [word, holder] as const)),
+const HOLDERS: ReadonlyMap<string, string> = new Map(
+  Object.entries(HELD_BY).flatMap(([holder, words]) => words.split(" ").map((word) => [word, holder])),
 );
 
 /** Keywords whose subschemas look at the same value as the schema they stand in. */
@@ -40,7 +39,7 @@ export function subschemaPath(path: string, at: Subschema): string {
 export function subschemas(schema: Keywords): readonly Subschema[] {
   return Object.keys(schema).flatMap((keyword): readonly Subschema[] => {
     const value = schema[keyword];
-    const holder = SUBSCHEMA_HOLDERS.get(keyword);
+    const holder = HOLDERS.get(keyword);
     if (holder === "one") return [{ keyword, schema: value }];
     if (holder === "list" && Array.isArray(value))
       return value.map((item, key) => ({ keyword, key, schema: item }));
@@ -53,7 +52,7 @@ export function subschemas(schema: Keywords): readonly Subschema[] {
 export function mapSubschemas(schema: Keywords, change: (at: Subschema) => unknown): Record<string, unknown> {
   const copy: Record<string, unknown> = { ...schema };
   for (const keyword of Object.keys(schema)) {
-    const holder = SUBSCHEMA_HOLDERS.get(keyword);
+    const holder = HOLDERS.get(keyword);
     if (holder === undefined) continue;
     const below = subschemas({ [keyword]: schema[keyword] });
     const changed = below.map((at) => [at.key, change(at)] as const).filter(([, item]) => item !== undefined);
@@ -65,10 +64,9 @@ export function mapSubschemas(schema: Keywords, change: (at: Subschema) => unkno
   return copy;
 }
 
-/** What a local reference (`#`, `#/pointer`, `#anchor`) points at below `root`; undefined when it points nowhere. */
+/** What a local reference (`#` or `#/pointer`) points at below `root`; undefined when it points nowhere. */
 export function resolveLocalReference(root: unknown, reference: unknown): unknown {
-  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
-  if (reference !== "#" && !reference.startsWith("#/")) return findAnchor(root, reference.slice(1));
+  if (typeof reference !== "string" || !/^#(\/|$)/.test(reference)) return undefined;
   return pointerSteps(reference.slice(1)).reduce<unknown>(ownValue, root);
 }
 
@@ -95,14 +93,6 @@ function decodePercent(text: string): string {
   }
 }
 
-function findAnchor(schema: unknown, name: string): unknown {
-  if (!isPlainObject(schema)) return undefined;
-  if (schema["$anchor"] === name) return schema;
-  // ajv does not look for anchors in prefixItems.
-  const below = subschemas(schema).filter((at) => at.keyword !== "prefixItems");
-  return below.map((at) => findAnchor(at.schema, name)).find((found) => found !== undefined);
-}
-
 /** The schemas that look at the same value as `schema`: its reference and in-place combinators, one level down. */
 export function inPlaceSubschemas(schema: Keywords, root: unknown): readonly unknown[] {
   const combined = subschemas(schema).filter((at) => IN_PLACE_KEYWORDS.has(at.keyword));
@@ -127,14 +117,19 @@ export function declaredProperties(schema: unknown, root: unknown): DeclaredProp
     for (const below of inPlaceSubschemas(node, root)) visit(below);
   };
   visit(schema);
-  const rest = [...seen].flatMap((node) =>
-    ["additionalProperties", "unevaluatedProperties", "patternProperties"].map((keyword) => node[keyword]),
-  );
+  const nodes = [...seen];
+  const rest = nodes
+    .flatMap((node) => [
+      node["additionalProperties"],
+      node["unevaluatedProperties"],
+      node["patternProperties"],
+    ])
+    .filter((value) => value !== undefined);
   return {
     names: new Set(
-      [...seen].flatMap((node) => (isPlainObject(node["properties"]) ? Object.keys(node["properties"]) : [])),
+      nodes.flatMap(({ properties }) => (isPlainObject(properties) ? Object.keys(properties) : [])),
     ),
-    statesRest: rest.some((value) => value !== undefined),
-    allowsRest: rest.some((value) => value !== undefined && value !== false),
+    statesRest: rest.length > 0,
+    allowsRest: rest.some((value) => value !== false),
   };
 }

@@ -1,7 +1,5 @@
 /** The JSON Schema we accept, and the TypeScript it means. */
 
-import type { Json } from "./json.ts";
-
 /** A type name of JSON Schema 2020-12. */
 export type JsonTypeName = "object" | "array" | "string" | "number" | "integer" | "boolean" | "null";
 
@@ -43,12 +41,6 @@ export interface JsonSchemaObject {
   readonly minProperties?: number;
   readonly maxProperties?: number;
   readonly [keyword: string]: unknown;
-}
-
-/** The root of a tool's input: an object schema with `properties`. */
-export interface ObjectSchema extends JsonSchemaObject {
-  readonly type: "object";
-  readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
 /** The part of Standard Schema (standardschema.dev, version 1) that we use, with its JSON Schema extension. */
@@ -162,6 +154,3 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   const standard: unknown = Reflect.get(value, "~standard");
   return typeof standard === "object" && standard !== null && "validate" in standard;
 }
-
-/** A JSON Schema as plain JSON, for hashing and sending. */
-export type SchemaJson = { readonly [key: string]: Json };

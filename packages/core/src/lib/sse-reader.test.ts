@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readSse, type SseEvent, SseReader } from "./sse-reader.ts";
+import { type SseEvent, SseReader } from "./sse-reader.ts";
 
 function read(text: string | Uint8Array, size = 1_000_000): SseEvent[] {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
@@ -85,20 +85,5 @@ describe("SseReader", () => {
     const start = performance.now();
     expect(read(`data: ${"x".repeat(300_000)}\n\n`, 1)[0]?.data).toHaveLength(300_000);
     expect(performance.now() - start).toBeLessThan(3000);
-  });
-});
-
-describe("readSse", () => {
-  it("iterates over a web stream and cancels it when left early", async () => {
-    let cancelled = false;
-    const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(new TextEncoder().encode("data: 1\n\n")),
-      cancel: () => void (cancelled = true),
-    });
-    for await (const event of readSse(body)) {
-      expect(event.data).toBe("1");
-      break;
-    }
-    expect(cancelled).toBe(true);
   });
 });

@@ -107,18 +107,3 @@ export class SseReader {
     throw new ProtocolError(`One server-sent event is larger than ${this.#maxChars} characters.`);
   }
 }
-
-/** Where bytes of a body come from: a web stream or anything that iterates over chunks. */
-export type ByteBody = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
-
-/** Reads a whole body as server-sent events, each in the tick its last byte arrives. Stopping early cancels it. */
-export async function* readSse(body: ByteBody, options: SseReaderOptions = {}): AsyncGenerator<SseEvent> {
-  const reader = new SseReader(options);
-  const events: SseEvent[] = [];
-  for await (const bytes of body) {
-    reader.push(bytes, events);
-    yield* events.splice(0);
-  }
-  reader.end(events);
-  yield* events;
-}

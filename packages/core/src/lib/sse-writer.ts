@@ -37,18 +37,6 @@ export interface SseStreamOptions {
   readonly maxBacklogBytes?: number;
 }
 
-/** A stream being written. */
-export interface SseStream {
-  /** The bytes, for a `Response` body. */
-  readonly body: ReadableStream<Uint8Array>;
-  /** Queues an event. False where the stream is over: ended, failed, or given up by its reader. */
-  send(message: SseMessage): boolean;
-  /** Ends the stream after what was sent. */
-  end(): void;
-  /** Aborts when the reader is gone or too slow; whoever produces events stops then. */
-  readonly signal: AbortSignal;
-}
-
 /** Headers of a server-sent events response. */
 export const SSE_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -59,87 +47,58 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
 const HEARTBEAT_MS = 15_000;
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
-/** Opens a stream that is written by `send`. A reader that lags over the backlog limit loses its stream. */
-export function openSseStream(options: SseStreamOptions = {}): SseStream {
-  return new SseWriter(options);
-}
-
-/** Writes everything of `messages`, then ends. When the reader leaves, the source's iterator is returned. */
-export function toSseStream(
-  messages: AsyncIterable<SseMessage>,
-  options: SseStreamOptions = {},
-): ReadableStream<Uint8Array> {
-  const stream = openSseStream(options);
-  const pump = async (): Promise<void> => {
-    const iterator = messages[Symbol.asyncIterator]();
-    stream.signal.addEventListener("abort", () => void iterator.return?.()?.catch(() => {}), { once: true });
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next())
-      if (!stream.send(next.value)) return;
-    stream.end();
-  };
-  pump().catch((cause: unknown) => failWriter(stream, cause));
-  return stream.body;
-}
-
-function failWriter(stream: SseStream, cause: unknown): void {
-  if (stream instanceof SseWriter) stream.fail(cause);
-}
-
-class SseWriter implements SseStream {
+/** A stream being written by `send`. A reader that lags over the backlog limit loses its stream. */
+export class SseStream {
+  /** The bytes, for a `Response` body. */
   readonly body: ReadableStream<Uint8Array>;
   readonly #encoder = new TextEncoder();
   readonly #gone = new AbortController();
   readonly #heartbeat: NodeJS.Timeout | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(options: SseStreamOptions) {
-    const maxBacklogBytes = options.maxBacklogBytes ?? MAX_BACKLOG_BYTES;
-    const heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS;
+  constructor({ heartbeatMs = HEARTBEAT_MS, maxBacklogBytes = MAX_BACKLOG_BYTES }: SseStreamOptions = {}) {
     this.body = new ReadableStream<Uint8Array>(
       {
-        start: (controller) => {
-          this.#controller = controller;
-        },
+        start: (controller) => void (this.#controller = controller),
         cancel: (reason) => this.#stop(reason),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: maxBacklogBytes }),
     );
-    if (heartbeatMs > 0) {
-      this.#heartbeat = setInterval(() => this.#write(": keep-alive\n\n"), heartbeatMs);
-      this.#heartbeat.unref();
-    }
+    if (heartbeatMs <= 0) return;
+    this.#heartbeat = setInterval(() => this.#write(": keep-alive\n\n"), heartbeatMs);
+    this.#heartbeat.unref();
   }
 
+  /** Aborts when the reader is gone or too slow; whoever produces events stops then. */
   get signal(): AbortSignal {
     return this.#gone.signal;
   }
 
+  /** Queues an event. False where the stream is over: ended, failed, or given up by its reader. */
   send(message: SseMessage): boolean {
     this.#heartbeat?.refresh();
     return this.#write(toSseText(message));
   }
 
+  /** Ends the stream after what was sent. */
   end(): void {
     const controller = this.#controller;
     this.#release();
     controller?.close();
   }
 
-  fail(cause: unknown): void {
-    const controller = this.#controller;
-    this.#stop(cause);
-    controller?.error(cause);
-  }
-
   #write(text: string): boolean {
-    if (this.#controller === undefined) return false;
+    const controller = this.#controller;
+    if (controller === undefined) return false;
     const bytes = this.#encoder.encode(text);
-    if ((this.#controller.desiredSize ?? 0) < bytes.byteLength) {
-      this.fail(new Error("The reader of this stream is too slow."));
-      return false;
+    if ((controller.desiredSize ?? 0) >= bytes.byteLength) {
+      controller.enqueue(bytes);
+      return true;
     }
-    this.#controller.enqueue(bytes);
-    return true;
+    const slow = new Error("The reader of this stream is too slow.");
+    this.#stop(slow);
+    controller.error(slow);
+    return false;
   }
 
   #stop(reason: unknown): void {
@@ -151,4 +110,9 @@ class SseWriter implements SseStream {
     clearInterval(this.#heartbeat);
     this.#controller = undefined;
   }
+}
+
+/** Opens a stream that is written by `send`. */
+export function openSseStream(options?: SseStreamOptions): SseStream {
+  return new SseStream(options);
 }

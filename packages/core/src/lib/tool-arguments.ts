@@ -1,7 +1,6 @@
 /** A model's argument text becomes an object, a cut, or an error that names what is wrong. */
 
-import type { Json, JsonObject } from "./json.ts";
-import { isPlainObject } from "./json.ts";
+import { isPlainObject, type Json, type JsonObject } from "./json.ts";
 import { isJsonObjectPrefix } from "./json-prefix.ts";
 
 /** What argument text means. `truncated` marks text that more characters could have finished. */
@@ -21,48 +20,22 @@ export interface ToolArguments {
  * `truncated` and `argsError`; other text that is not a JSON object sets `argsError` alone. Never throws.
  */
 export function parseToolArguments(raw: unknown): ToolArguments {
-  if (raw === undefined || raw === null) return { args: {}, argsText: "" };
-  if (typeof raw !== "string") return fromValue(raw);
-  const text = raw.trim();
-  if (text === "" || text === "null") return { args: {}, argsText: raw };
-  const parsed = parseJson(text);
-  if (parsed === undefined) {
-    if (isJsonObjectPrefix(text)) {
-      return {
-        args: {},
-        argsText: raw,
-        argsError: "The arguments were cut off before their JSON was complete.",
-        truncated: true,
-      };
-    }
-    return { args: {}, argsText: raw, argsError: "The arguments are not valid JSON." };
-  }
-  if (!isJsonObject(parsed)) {
-    return { args: {}, argsText: raw, argsError: `The arguments are ${nameOf(parsed)}, not a JSON object.` };
-  }
-  return { args: parsed, argsText: raw };
-}
-
-function fromValue(raw: unknown): ToolArguments {
-  const argsText = JSON.stringify(raw) ?? "";
-  if (isPlainObject(raw)) return parseToolArguments(argsText);
-  return { args: {}, argsText, argsError: `The arguments are ${nameOf(raw)}, not a JSON object.` };
-}
-
-function parseJson(text: string): Json | undefined {
+  const argsText =
+    typeof raw === "string" ? raw : raw === undefined || raw === null ? "" : JSON.stringify(raw);
+  const text = argsText.trim();
+  if (text === "" || text === "null") return { args: {}, argsText };
+  const failed = (why: string): ToolArguments => ({ args: {}, argsText, argsError: `The arguments ${why}.` });
+  let parsed: Json;
   try {
-    const value: Json = JSON.parse(text);
-    return value;
+    parsed = JSON.parse(text);
   } catch {
-    return undefined; // The caller says whether this is a cut or a mistake.
+    if (!isJsonObjectPrefix(text)) return failed("are not valid JSON");
+    return { ...failed("were cut off before their JSON was complete"), truncated: true };
   }
+  if (isJsonObject(parsed)) return { args: parsed, argsText };
+  return failed(`are ${Array.isArray(parsed) ? "an array" : `a ${typeof parsed}`}, not a JSON object`);
 }
 
 function isJsonObject(value: Json): value is JsonObject {
   return isPlainObject(value);
-}
-
-function nameOf(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
-  return value === null ? "null" : `a ${typeof value}`;
 }

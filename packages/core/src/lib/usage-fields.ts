@@ -39,24 +39,21 @@ export const CHAT_USAGE: UsageFields = {
  * Returns undefined for a body without counts.
  */
 export function readUsage(body: unknown, fields: UsageFields): Usage | undefined {
-  const input = numberAt(body, fields.input);
-  const output = numberAt(body, fields.output);
-  if (input === undefined && output === undefined) return undefined;
-  const cacheRead = Math.min(numberAt(body, fields.cacheRead) ?? 0, input ?? 0);
-  const cacheWrite = Math.min(numberAt(body, fields.cacheWrite) ?? 0, (input ?? 0) - cacheRead);
-  const reasoning = numberAt(body, fields.reasoning) ?? 0;
-  const stated = numberAt(body, fields.total);
-  const isSeparate =
-    reasoning > 0 && (stated === (input ?? 0) + (output ?? 0) + reasoning || reasoning > (output ?? 0));
-  const rest = isSeparate ? (output ?? 0) : (output ?? 0) - reasoning;
-  const plain = (input ?? 0) - cacheRead - cacheWrite;
+  const at = (field: keyof UsageFields): number => numberAt(body, fields[field]) ?? 0;
+  if (numberAt(body, fields.input) === undefined && numberAt(body, fields.output) === undefined)
+    return undefined;
+  const [all, written, reasoning] = [at("input"), at("output"), at("reasoning")];
+  const cacheRead = Math.min(at("cacheRead"), all);
+  const cacheWrite = Math.min(at("cacheWrite"), all - cacheRead);
+  const isSeparate = reasoning > 0 && (at("total") === all + written + reasoning || reasoning > written);
+  const output = isSeparate ? written : written - reasoning;
   return {
-    input: plain,
+    input: all - cacheRead - cacheWrite,
     cacheRead,
     cacheWrite,
-    output: rest,
+    output,
     reasoning,
-    total: plain + cacheRead + cacheWrite + rest + reasoning,
+    total: all + output + reasoning,
   };
 }
 
@@ -68,11 +65,8 @@ export function estimateUsage(inputChars: number, outputChars: number): Usage {
 }
 
 /** The event of a usage, with its cost: the provider's own figure first, else from the price, else none. */
-export function usageEvent(
-  usage: Usage,
-  how: { readonly price: ModelPrice | undefined; readonly statedUsd?: number | undefined },
-): ModelEvent {
-  const costUsd = how.statedUsd ?? costOf(usage, how.price);
+export function usageEvent(usage: Usage, price: ModelPrice | undefined, statedUsd?: unknown): ModelEvent {
+  const costUsd = typeof statedUsd === "number" ? statedUsd : costOf(usage, price);
   return { type: "usage", usage: costUsd === undefined ? usage : { ...usage, costUsd } };
 }
 

@@ -113,11 +113,9 @@ describe("problems", () => {
     const [problem] = await problemsOf(schema, { list: [{ toString: 1 }, { toString: 1 }], kind: "x" });
     expect(problem?.message).toContain("cannot be compared");
   });
-  it("are at most a thousand, missing properties among them", async () => {
-    const schema = object({ list: { items: { type: "string" } }, a: {} }, { required: ["a"] });
-    const problems = await problemsOf(schema, { list: Array<number>(5_000).fill(1) });
-    expect(problems).toHaveLength(1_000);
-    expect(problems[0]).toMatchObject({ path: "a", keyword: "required" });
+  it("are at most 500", async () => {
+    const schema = object({ list: { items: { type: "string" } } });
+    expect(await problemsOf(schema, { list: Array<number>(5_000).fill(1) })).toHaveLength(500);
   });
 });
 

@@ -23,32 +23,16 @@ export interface ValidationProblem {
   readonly schemaPath: string;
 }
 
-/** Checks values against one schema. */
-export interface SchemaValidator {
-  /** True once the compiled validator answers; then `validate` never returns a promise. */
-  readonly isWarm: boolean;
-  /**
-   * The faults of the value (at most 1,000), empty when it fits. Fills defaults into the value in place. Answers with a
-   * promise when ajv has to be loaded first. Throws `InputError` for a schema that does not compile (none that passed
-   * the lint).
-   */
-  validate(value: Json): readonly ValidationProblem[] | Promise<readonly ValidationProblem[]>;
-  /** Loads ajv when needed and compiles. */
-  warm(): Promise<void>;
-}
-
 type CreateAjv = () => Ajv2020;
 
 // What is memoised in this module cannot be observed: one schema object always means the same validator, and loading
 // or renewing ajv changes no answer. So it is not the module-level state that two registries could meet in.
 const validators = new WeakMap<JsonSchemaObject, SchemaValidator>();
-const shared: { loading?: Promise<CreateAjv>; create?: CreateAjv; ajv?: Ajv2020; compiled: number } = {
-  compiled: 0,
-};
+const shared: { create?: CreateAjv; ajv?: Ajv2020; compiled: number } = { compiled: 0 };
 
 /** The validator of a schema, one per (frozen) schema object. Loads and compiles nothing. */
 export function validatorFor(schema: JsonSchemaObject): SchemaValidator {
-  const validator = validators.get(schema) ?? new LazyValidator(schema);
+  const validator = validators.get(schema) ?? new SchemaValidator(schema);
   validators.set(schema, validator);
   return validator;
 }
@@ -63,7 +47,8 @@ const NO_PROBLEMS: readonly ValidationProblem[] = Object.freeze([]);
 /** Valid calls answered without ajv before a schema counts as long-lived and is compiled. */
 const QUICK_ANSWERS = 16;
 
-class LazyValidator implements SchemaValidator {
+/** Checks values against one schema. Compiles when it has to. */
+export class SchemaValidator {
   readonly #schema: JsonSchemaObject;
   #compiled: ValidateFunction | undefined;
   #quickAnswers = 0;
@@ -72,28 +57,31 @@ class LazyValidator implements SchemaValidator {
     this.#schema = schema;
   }
 
+  /** True once the compiled validator answers; then `validate` never returns a promise. */
   get isWarm(): boolean {
     return this.#compiled !== undefined;
   }
 
+  /**
+   * The faults of the value (at most 500), empty when it fits. Fills defaults into the value in place. Answers with a
+   * promise when ajv has to be loaded first. Throws `InputError` for a schema that does not compile (none that passed
+   * the lint).
+   */
   validate(value: Json): readonly ValidationProblem[] | Promise<readonly ValidationProblem[]> {
     if (this.#compiled !== undefined) return run(this.#compiled, value);
-    if (quickCheck(this.#schema, value) === "valid") {
-      this.#quickAnswers += 1;
-      if (this.#quickAnswers >= QUICK_ANSWERS) this.#compileSoon();
-      return NO_PROBLEMS;
-    }
+    const isFine = quickCheck(this.#schema, value) === "valid";
+    if (isFine) this.#quickAnswers += 1;
+    if (isFine && this.#quickAnswers < QUICK_ANSWERS) return NO_PROBLEMS;
     if (shared.create !== undefined) return run(this.#compile(shared.create), value);
-    return loadAjv().then((create) => run(this.#compile(create), value));
+    const loading = loadAjv();
+    if (!isFine) return loading.then((create) => run(this.#compile(create), value));
+    loading.catch(() => undefined); // in the background; the first call that needs ajv reports the failure
+    return NO_PROBLEMS;
   }
 
+  /** Loads ajv when needed and compiles. */
   async warm(): Promise<void> {
     this.#compile(await loadAjv());
-  }
-
-  #compileSoon(): void {
-    if (shared.create !== undefined) this.#compile(shared.create);
-    else loadAjv().catch(() => undefined); // in the background; the first call that needs ajv reports the failure
   }
 
   #compile(create: CreateAjv): ValidateFunction {
@@ -102,12 +90,7 @@ class LazyValidator implements SchemaValidator {
   }
 }
 
-function loadAjv(): Promise<CreateAjv> {
-  shared.loading ??= importAjv();
-  return shared.loading;
-}
-
-async function importAjv(): Promise<CreateAjv> {
+async function loadAjv(): Promise<CreateAjv> {
   const { Ajv2020: Ajv } = await import("ajv/dist/2020.js");
   // The formats alone: the root of ajv-formats would load a second, draft-07 ajv.
   const { fullFormats: formats } = await import("ajv-formats/dist/formats.js");
@@ -117,10 +100,10 @@ async function importAjv(): Promise<CreateAjv> {
     ownProperties: true,
     strictNumbers: true,
     strict: false,
-  } as const;
+  };
   // Unknown formats would be logged, and packages do not print. Schemas were linted (schema-lint.ts), and compiling
   // the meta-schemas would cost 50 ms.
-  shared.create = () => new Ajv({ ...rules, formats, logger: false, meta: false, validateSchema: false });
+  shared.create ??= () => new Ajv({ ...rules, formats, logger: false, meta: false, validateSchema: false });
   return shared.create;
 }
 
@@ -144,41 +127,34 @@ function compile(schema: JsonSchemaObject, create: CreateAjv): ValidateFunction 
 }
 
 /**
- * The schema without its name, which two tools may share (references are local), and without extensions, in which ajv
- * would look for names and anchors too.
+ * The schema without names, which two tools may share (references are local pointers), and without extensions, in
+ * which ajv would look for names too.
  */
 function compilable(schema: Keywords): Record<string, unknown> {
-  const entries = Object.entries(schema).filter(
-    ([keyword]) => keyword !== "$id" && !keyword.startsWith("x-"),
-  );
+  const entries = Object.entries(schema).filter(([keyword]) => !/^(\$id|\$anchor|x-.*)$/s.test(keyword));
   return mapSubschemas(Object.fromEntries(entries), ({ schema: below }) =>
     isPlainObject(below) ? compilable(below) : below,
   );
 }
 
-// A wrong array of a megabyte has a million faults; nobody reads them, and what is missing matters most.
-const MAX_PROBLEMS = 1_000;
+// A wrong array of a megabyte has a million faults, and nobody reads them.
+const MAX_PROBLEMS = 500;
 
 function run(validate: ValidateFunction, value: Json): readonly ValidationProblem[] {
   try {
     if (validate(value)) return NO_PROBLEMS;
   } catch (cause) {
     // ajv compares objects (enum, const, uniqueItems) by calling their toString, which a value may define as it likes.
-    return [
-      {
-        path: "",
-        segments: [],
-        keyword: "json",
-        message: `cannot be compared: ${String(cause)}`,
-        params: {},
-        schemaPath: "",
-      },
-    ];
+    return [jsonProblem("", `cannot be compared: ${String(cause)}`)];
   }
   const errors = validate.errors ?? [];
   validate.errors = null; // the compiled function lives on; the values in its errors should not
-  const missing = errors.length > MAX_PROBLEMS ? errors.filter((error) => error.keyword === "required") : [];
-  return [...missing, ...errors].slice(0, MAX_PROBLEMS).map((error) => toProblem(error, value));
+  return errors.slice(0, MAX_PROBLEMS).map((error) => toProblem(error, value));
+}
+
+/** A fault found without the schema. */
+export function jsonProblem(path: string, message: string): ValidationProblem {
+  return { path, segments: [], keyword: "json", message, params: {}, schemaPath: "" };
 }
 
 function toProblem(error: ErrorObject, value: Json): ValidationProblem {
@@ -189,13 +165,9 @@ function toProblem(error: ErrorObject, value: Json): ValidationProblem {
     segments.push(Array.isArray(here) ? Number(step) : step);
     here = ownValue(here, step);
   }
-  const {
-    missingProperty,
-    additionalProperty,
-    unevaluatedProperty,
-    propertyName = error.propertyName,
-  } = params;
-  const name: unknown = missingProperty ?? additionalProperty ?? unevaluatedProperty ?? propertyName;
-  if (typeof name === "string") segments.push(name);
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params;
+  const name: unknown = missingProperty ?? additionalProperty ?? unevaluatedProperty;
+  const propertyName: unknown = params["propertyName"] ?? error.propertyName;
+  if (typeof (name ?? propertyName) === "string") segments.push(String(name ?? propertyName));
   return { path: segments.reduce<string>(joinPath, ""), segments, keyword, message, params, schemaPath };
 }

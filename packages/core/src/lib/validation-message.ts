@@ -30,15 +30,13 @@ export function describeProblems(
   problems: readonly ValidationProblem[],
   subject: ProblemSubject,
 ): string {
-  const ordered = [...problems.filter(isMissing), ...problems.filter((problem) => !isMissing(problem))];
-  const considered = ordered.slice(0, MAX_CONSIDERED);
-  const lines = [...new Set(essential(considered).map((problem) => toLine(problem, subject)))];
-  const total = lines.length + ordered.length - considered.length;
-  const shown = lines.slice(0, MAX_LINES);
-  const heading = `Tool "${toolName}", ${total} ${total === 1 ? "problem" : "problems"} in the ${subject.what ?? "arguments"}:`;
-  return [heading, ...shown, ...(total > shown.length ? [`... and ${total - shown.length} more`] : [])].join(
-    "\n",
-  );
+  const missingFirst = [...problems.filter(isMissing), ...problems.filter((problem) => !isMissing(problem))];
+  const ordered = missingFirst.slice(0, MAX_CONSIDERED);
+  const lines = [...new Set(essential(ordered).map((problem) => toLine(problem, subject)))];
+  const total = `${lines.length} ${lines.length === 1 ? "problem" : "problems"}`;
+  const heading = `Tool "${toolName}", ${total} in the ${subject.what ?? "arguments"}:`;
+  const more = lines.length > MAX_LINES ? [`... and ${lines.length - MAX_LINES} more`] : [];
+  return [heading, ...lines.slice(0, MAX_LINES), ...more].join("\n");
 }
 
 function isMissing({ keyword }: ValidationProblem): boolean {
@@ -77,18 +75,14 @@ function toLine(problem: ValidationProblem, subject: ProblemSubject): string {
   const place = problem.path === "" ? `the ${subject.what ?? "arguments"}` : shortText(problem.path, 200);
   const holder = dereferenced({ $ref: holderOf(problem) || "#" }, subject);
   // Names, descriptions and a vendor's message may hold line breaks or half characters; a line may not.
-  return `- ${place}: ${says(problem, { holder, subject })}`
-    .replace(/[\r\n\u2028\u2029]+/g, " ")
-    .toWellFormed();
+  return `- ${place}: ${says(problem, holder, subject)}`.replace(/[\r\n\u2028\u2029]+/g, " ").toWellFormed();
 }
 
-interface Surroundings {
-  readonly holder: Keywords;
-  readonly subject: ProblemSubject;
-}
-
-function says(problem: ValidationProblem, { holder, subject }: Surroundings): string {
-  const { keyword, message, params, segments } = problem;
+function says(
+  { keyword, message, params, segments }: ValidationProblem,
+  holder: Keywords,
+  subject: ProblemSubject,
+): string {
   const got = segments.reduce<unknown>(ownValue, subject.value);
   const name = String(segments.at(-1));
   switch (keyword) {
@@ -129,10 +123,7 @@ function listed(values: unknown): string {
 }
 
 function typeNames(types: unknown): string {
-  return [types]
-    .flat()
-    .filter((name) => typeof name === "string")
-    .join(" or ");
+  return [types].flat().join(" or ");
 }
 
 function kindOf(value: unknown): string {

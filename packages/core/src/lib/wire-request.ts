@@ -3,17 +3,16 @@
 import type { ModelEvent, ModelRequest, ModelTool, ResponseFormat, Sampling, ToolChoice } from "./adapter.ts";
 import type { SchemaDialect } from "./dialect-rules.ts";
 import { compileSchema } from "./dialect.ts";
+import { defined } from "./defined.ts";
 import { ConfigError } from "./errors.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { type ContentPart, partsOf, type ProviderPart } from "./message.ts";
+import { type ContentPart, type Part, partsOf, type ProviderPart } from "./message.ts";
 import { type ModelAbilities, nearestLevel, type ReasoningLevels } from "./model-policy.ts";
 
 /** Differences between servers that both OpenAI-shaped codecs share. Each value has its source in the adapter's quirks file. */
 export interface WireQuirks {
   /** The dialect of tool schemas and answer formats. `openai-strict` sends `strict: true` where it loses nothing. */
   readonly dialect: SchemaDialect;
-  /** Descriptions are cut to this many characters. Default: no limit. */
-  readonly maxDescriptionChars?: number;
   /** False where temperature and top_p are refused while a model reasons. */
   readonly samplingWithReasoning: boolean;
   readonly seed: boolean;
@@ -52,35 +51,13 @@ export interface RequestPlan {
   readonly warnings: readonly ModelEvent[];
 }
 
-type Warn = (code: string, detail: string) => void;
-
 /**
  * Settles a request. What the model lacks is left out with a warning; what cannot work at all (a choice of a
  * tool that is not offered, images or a JSON format on a model confirmed not to take them) throws
  * `ConfigError` (`unsupported`) before anything is sent.
  */
 export function planRequest(request: ModelRequest, target: WireTarget): RequestPlan {
-  const warnings: ModelEvent[] = [];
-  const warn: Warn = (code, detail) => warnings.push({ type: "warning", code, detail });
-  const tools = (request.tools ?? []).map((tool) => planTool(tool, { quirks: target.quirks, warn }));
-  if (!target.can.images && hasImages(request)) refuse({ target, warn, what: "images" });
-  const toolChoice = planChoice(request, target, warn);
-  const effort = planEffort(request, {
-    target,
-    warn,
-    forced: toolChoice !== undefined && toolChoice !== "auto" && toolChoice !== "none",
-  });
-  const format = planFormat(request, target, warn);
-  const parallel = tools.length === 0 ? undefined : planParallel(request, target, warn);
-  return {
-    tools,
-    sampling: planSampling(request, { target, warn, effort }),
-    warnings,
-    ...(toolChoice === undefined ? {} : { toolChoice }),
-    ...(parallel === undefined ? {} : { parallel }),
-    ...(effort === undefined ? {} : { effort }),
-    ...(format === undefined ? {} : { format }),
-  };
+  return new Planner(request, target).plan();
 }
 
 /** True for an opaque part that this provider and model made, so that it may travel back. */
@@ -88,148 +65,150 @@ export function isOwnPart(part: ProviderPart, target: Pick<WireTarget, "provider
   return part.provider === target.provider && part.model === target.model;
 }
 
+/** True for what a user or a tool may show a model. */
+export function isContent(part: Part): part is ContentPart {
+  return part.type === "text" || part.type === "image" || part.type === "file";
+}
+
 /** The URL a provider reads an image or a file from: its own, or a data URL of its base64 data. */
 export function contentUrl(part: Exclude<ContentPart, { readonly type: "text" }>): string {
   return part.url ?? `data:${part.mediaType};base64,${part.data ?? ""}`;
 }
 
-function planTool(tool: ModelTool, how: { readonly quirks: WireQuirks; readonly warn: Warn }): PlannedTool {
-  const { quirks, warn } = how;
-  const limit = quirks.maxDescriptionChars ?? Number.POSITIVE_INFINITY;
-  if (tool.description.length > limit) {
-    warn(
-      "description_cut",
-      `The description of "${tool.name}" was cut to the ${limit} characters the provider takes.`,
+class Planner {
+  readonly #request: ModelRequest;
+  readonly #target: WireTarget;
+  readonly #model: string;
+  readonly #tools: readonly ModelTool[];
+  readonly #warnings: ModelEvent[] = [];
+
+  constructor(request: ModelRequest, target: WireTarget) {
+    this.#request = request;
+    this.#target = target;
+    this.#model = `"${target.model}"`;
+    this.#tools = request.tools ?? [];
+  }
+
+  plan(): RequestPlan {
+    if (!this.#target.can.images && hasImages(this.#request)) this.#refuse("images");
+    const toolChoice = this.#choice();
+    const effort = this.#effort(toolChoice === "required" || typeof toolChoice === "object");
+    const format = this.#format();
+    const parallel = this.#tools.length === 0 ? undefined : this.#parallel();
+    const sampling = this.#sampling(effort);
+    const tools = this.#tools.map((tool) => planTool(tool, this.#target.quirks));
+    return defined({ tools, sampling, warnings: this.#warnings, toolChoice, parallel, effort, format });
+  }
+
+  #warn(code: string, detail: string): void {
+    this.#warnings.push({ type: "warning", code, detail });
+  }
+
+  #refuse(what: string): void {
+    if (!this.#target.confirmed) {
+      const detail = `Nobody confirmed that ${this.#model} takes ${what}; it was sent all the same.`;
+      return this.#warn("ability_unconfirmed", detail);
+    }
+    throw new ConfigError(`${this.#model} of ${this.#target.provider} does not take ${what}.`, {
+      code: "unsupported",
+      hint: "Choose another model.",
+    });
+  }
+
+  #choice(): ToolChoice | undefined {
+    const { toolChoice } = this.#request;
+    if (typeof toolChoice === "object" && !this.#tools.some(({ name }) => name === toolChoice.name)) {
+      const message = `The tool choice names "${toolChoice.name}", which is not among the tools of the request.`;
+      throw new ConfigError(message, { code: "unsupported", hint: "Offer that tool, or choose another." });
+    }
+    if (this.#tools.length === 0) return undefined;
+    const isForced = toolChoice === "required" || typeof toolChoice === "object";
+    if (!isForced || this.#target.can.forcedChoice) return toolChoice;
+    this.#warn(
+      "forced_choice_left_out",
+      `${this.#model} cannot be made to call a tool; it was only offered.`,
     );
+    return "auto";
   }
-  const description = tool.description.length > limit ? tool.description.slice(0, limit) : tool.description;
-  const compiled = compileSchema(tool.inputSchema, quirks.dialect);
-  return {
-    name: tool.name,
-    description,
-    parameters: compiled.schema,
-    strict: compiled.strict,
-    restore: (args) => compiled.restore(args),
-  };
-}
 
-function planChoice(request: ModelRequest, target: WireTarget, warn: Warn): ToolChoice | undefined {
-  const { toolChoice, tools = [] } = request;
-  if (typeof toolChoice === "object" && !tools.some((tool) => tool.name === toolChoice.name)) {
-    throw new ConfigError(
-      `The tool choice names "${toolChoice.name}", which is not among the tools of the request.`,
-      {
-        code: "unsupported",
-        hint: "Offer that tool, or choose another.",
-      },
-    );
+  #effort(isForced: boolean): string | undefined {
+    const { reasoning, confirmed, can } = this.#target;
+    const asked = this.#request.reasoning;
+    if (asked === undefined) return undefined;
+    if (reasoning === "none") {
+      if (asked === "none") return undefined;
+      if (!confirmed) return asked;
+      this.#warn("reasoning_left_out", `${this.#model} has no reasoning levels.`);
+      return undefined;
+    }
+    if (isForced && !can.forcedChoiceWithReasoning) {
+      const detail = `${this.#model} cannot reason and be made to call a tool in one request.`;
+      this.#warn("reasoning_left_out", detail);
+      return nearestLevel("none", reasoning.levels);
+    }
+    const level = nearestLevel(asked, reasoning.levels);
+    const detail = `Reasoning "${asked}" was sent as "${level ?? "nothing"}", the nearest level of ${this.#model}.`;
+    if (level !== asked) this.#warn("reasoning_changed", detail);
+    return level;
   }
-  if (toolChoice === undefined || tools.length === 0) return undefined;
-  if (toolChoice === "auto" || toolChoice === "none" || target.can.forcedChoice) return toolChoice;
-  warn("forced_choice_left_out", `"${target.model}" cannot be made to call a tool; it was only offered.`);
-  return "auto";
-}
 
-function planEffort(
-  request: ModelRequest,
-  how: { readonly target: WireTarget; readonly warn: Warn; readonly forced: boolean },
-): string | undefined {
-  const { target, warn } = how;
-  const asked = request.reasoning;
-  if (asked === undefined) return undefined;
-  if (target.reasoning === "none") {
-    if (!target.confirmed && asked !== "none") return asked;
-    if (asked !== "none") warn("reasoning_left_out", `"${target.model}" has no reasoning levels.`);
-    return undefined;
+  /** Sent as true or false where the model has both; an explicit false also to a model nobody knows. */
+  #parallel(): boolean | undefined {
+    const asked = this.#request.parallelToolCalls;
+    if (this.#target.can.parallelCalls) return asked ?? true;
+    if (asked === true)
+      this.#warn("parallel_left_out", `${this.#model} is not known to call tools in parallel.`);
+    return asked === false && !this.#target.confirmed ? false : undefined;
   }
-  if (how.forced && !target.can.forcedChoiceWithReasoning) {
-    warn("reasoning_left_out", `"${target.model}" cannot reason and be made to call a tool in one request.`);
-    return nearestLevel("none", target.reasoning.levels);
+
+  #format(): RequestPlan["format"] {
+    const format: ResponseFormat = this.#request.responseFormat ?? { type: "text" };
+    const { can, confirmed, quirks } = this.#target;
+    if (format.type === "text") return undefined;
+    if (!can.jsonSchema) this.#refuse("a JSON schema for the answer");
+    if (confirmed && !can.jsonSchemaWithTools && this.#tools.length > 0) {
+      const detail = `${this.#model} does not take a JSON format together with tools; only the tools were sent.`;
+      this.#warn("format_left_out", detail);
+      return undefined;
+    }
+    const { losses, schema, strict } = compileSchema(format.schema, quirks.dialect);
+    if (!losses.some((loss) => loss.action === "rewritten")) return { name: format.name, schema, strict };
+    // The answer's text is not rewritten on the way back, so a schema that had to be rewritten is sent as it is.
+    const asIs = compileSchema(format.schema, "json-schema-2020-12").schema;
+    return { name: format.name, schema: asIs, strict: false };
   }
-  const level = nearestLevel(asked, target.reasoning.levels);
-  if (level !== asked)
-    warn(
-      "reasoning_changed",
-      `Reasoning "${asked}" was sent as "${level ?? "nothing"}", the nearest level of "${target.model}".`,
-    );
-  return level;
-}
 
-/** Sent as true or false where the model has both; an explicit false also to a model nobody knows. */
-function planParallel(request: ModelRequest, target: WireTarget, warn: Warn): boolean | undefined {
-  const asked = request.parallelToolCalls;
-  if (target.can.parallelCalls) return asked ?? true;
-  if (asked === true) warn("parallel_left_out", `"${target.model}" is not known to call tools in parallel.`);
-  return asked === false && !target.confirmed ? false : undefined;
-}
-
-function planFormat(request: ModelRequest, target: WireTarget, warn: Warn): RequestPlan["format"] {
-  const format: ResponseFormat = request.responseFormat ?? { type: "text" };
-  if (format.type === "text") return undefined;
-  if (!target.can.jsonSchema) refuse({ target, warn, what: "a JSON schema for the answer" });
-  if (target.confirmed && !target.can.jsonSchemaWithTools && (request.tools ?? []).length > 0) {
-    warn(
-      "format_left_out",
-      `"${target.model}" does not take a JSON format together with tools; only the tools were sent.`,
-    );
-    return undefined;
+  #sampling(effort: string | undefined): Sampling {
+    const { temperature, topP, seed, stop } = this.#request.sampling ?? {};
+    const { reasoning, quirks } = this.#target;
+    const reasons = reasoning !== "none" && (effort ?? reasoning.default) !== "none";
+    const isTaken = quirks.samplingWithReasoning || !reasons;
+    const asked = defined({ temperature, topP, seed, stop });
+    const taken: Sampling = defined({
+      temperature: isTaken ? temperature : undefined,
+      topP: isTaken ? topP : undefined,
+      seed: quirks.seed ? seed : undefined,
+      stop: quirks.stop ? stop : undefined,
+    });
+    const left = Object.keys(asked).filter((name) => !(name in taken));
+    if (left.length > 0)
+      this.#warn("sampling_left_out", `Not taken by ${this.#model} here: ${left.join(", ")}.`);
+    return taken;
   }
-  const compiled = compileSchema(format.schema, target.quirks.dialect);
-  // The answer's text is not rewritten on the way back, so a schema that had to be rewritten is sent as it is.
-  if (!compiled.losses.some((loss) => loss.action === "rewritten"))
-    return { name: format.name, schema: compiled.schema, strict: compiled.strict };
-  return {
-    name: format.name,
-    schema: compileSchema(format.schema, "json-schema-2020-12").schema,
-    strict: false,
-  };
 }
 
-function planSampling(
-  request: ModelRequest,
-  how: { readonly target: WireTarget; readonly warn: Warn; readonly effort: string | undefined },
-): Sampling {
-  const asked = request.sampling ?? {};
-  const { reasoning, quirks } = how.target;
-  const reasons = reasoning !== "none" && (how.effort ?? reasoning.default) !== "none";
-  const takesTemperature = quirks.samplingWithReasoning || !reasons;
-  const taken: Sampling = {
-    ...(asked.temperature === undefined || !takesTemperature ? {} : { temperature: asked.temperature }),
-    ...(asked.topP === undefined || !takesTemperature ? {} : { topP: asked.topP }),
-    ...(asked.seed === undefined || !quirks.seed ? {} : { seed: asked.seed }),
-    ...(asked.stop === undefined || !quirks.stop ? {} : { stop: asked.stop }),
-  };
-  const left = Object.keys(asked).filter(
-    (name) => Reflect.get(asked, name) !== undefined && !(name in taken),
-  );
-  if (left.length > 0)
-    how.warn("sampling_left_out", `Not taken by "${how.target.model}" here: ${left.join(", ")}.`);
-  return taken;
+function planTool({ name, description, inputSchema }: ModelTool, quirks: WireQuirks): PlannedTool {
+  const { schema, strict, restore } = compileSchema(inputSchema, quirks.dialect);
+  return { name, description, parameters: schema, strict, restore };
 }
 
-function hasImages(request: ModelRequest): boolean {
-  return request.messages.some((message) =>
+function hasImages({ messages }: ModelRequest): boolean {
+  const isImage = ({ type }: Part): boolean => type === "image";
+  return messages.some((message) =>
     partsOf(message).some(
       (part) =>
-        part.type === "image" ||
-        (part.type === "tool_result" &&
-          typeof part.result !== "string" &&
-          part.result.some((inner) => inner.type === "image")),
+        isImage(part) ||
+        (part.type === "tool_result" && typeof part.result !== "string" && part.result.some(isImage)),
     ),
   );
-}
-
-function refuse(how: { readonly target: WireTarget; readonly warn: Warn; readonly what: string }): void {
-  const { target, what } = how;
-  if (!target.confirmed) {
-    how.warn(
-      "ability_unconfirmed",
-      `Nobody confirmed that "${target.model}" takes ${what}; it was sent all the same.`,
-    );
-    return;
-  }
-  throw new ConfigError(`"${target.model}" of ${target.provider} does not take ${what}.`, {
-    code: "unsupported",
-    hint: "Choose another model.",
-  });
 }

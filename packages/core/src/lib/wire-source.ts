@@ -1,8 +1,7 @@
 /** One HTTP reply as batches of parsed wire events, and its failures with everything a classifier needs. */
 
 import { ProtocolError } from "./errors.ts";
-import type { SseEvent } from "./sse-reader.ts";
-import { SseReader } from "./sse-reader.ts";
+import { type SseEvent, SseReader } from "./sse-reader.ts";
 
 /** A reply being read. `finish` and `close` may be called at any time, more than once, and never throw. */
 export interface WireSource {
@@ -23,10 +22,9 @@ export interface BodyResponse {
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
-/** The largest JSON body taken where a server answers without streaming, in bytes. */
-const MAX_JSON_BYTES = 32 * 1024 * 1024;
+/** The largest JSON body taken where a server answers without streaming. */
+const MAX_JSON_CHARS = 32 * 1024 * 1024;
 const DRAIN_MS = 1000;
-const DRAIN_BYTES = 64 * 1024;
 
 /**
  * Reads a streamed reply; a server that answers with one JSON body instead gives one event. Data that is not
@@ -43,16 +41,12 @@ export function wireSource(response: BodyResponse): WireSource {
   return { read, finish: () => void drain(reader).then(close, close), close };
 }
 
-/** Reads what little follows the end event. Gives up after a second or 64 KB. */
+/** Reads what little follows the end event. Gives up after a second. */
 async function drain(reader: Reader): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => {}), DRAIN_MS);
   timer.unref();
   try {
-    for (let bytes = 0; bytes < DRAIN_BYTES;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      bytes += value.byteLength;
-    }
+    while (!(await reader.read()).done);
   } finally {
     clearTimeout(timer);
   }
@@ -126,25 +120,17 @@ function jsonReader(reader: Reader): WireSource["read"] {
   return async () => {
     if (ended) return undefined;
     ended = true;
-    const text = await readText(reader, MAX_JSON_BYTES);
-    if (text === undefined) throw new ProtocolError(`The reply is larger than ${MAX_JSON_BYTES} bytes.`);
+    const decoder = new TextDecoder();
+    let text = "";
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      text += decoder.decode(next.value, { stream: true });
+      if (text.length > MAX_JSON_CHARS)
+        throw new ProtocolError(`The reply is larger than ${MAX_JSON_CHARS} characters.`);
+    }
     try {
-      return [JSON.parse(text)];
+      return [JSON.parse(text + decoder.decode())];
     } catch {
       return undefined; // A body that ends early: the decoder reports the cut.
     }
   };
-}
-
-async function readText(reader: Reader, maxBytes: number): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    bytes += value.byteLength;
-    if (bytes > maxBytes) return undefined;
-    text += decoder.decode(value, { stream: true });
-  }
 }

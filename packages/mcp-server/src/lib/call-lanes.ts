@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CallGate, createGate } from "@openfunctions/core";
 
 const MAX_WAITING = 256;
+const LOOK_MS = 5;
 
 /** One lane per connection, kept while it has calls. */
 export class CallLanes {
   readonly #maxConcurrent: number;
   readonly #lanes = new Map<string, { readonly gate: CallGate; calls: number }>();
-  #whenEmpty: (() => void) | undefined;
 
   constructor(maxConcurrent: number) {
     this.#maxConcurrent = maxConcurrent;
@@ -35,17 +35,10 @@ export class CallLanes {
     if (lane === undefined) return;
     lane.calls -= 1;
     if (lane.calls === 0) this.#lanes.delete(key);
-    if (this.#lanes.size === 0) this.#whenEmpty?.();
   }
 
   /** Resolves when no call runs any more, or after `ms` milliseconds. */
   async settled(ms: number): Promise<void> {
-    if (this.#lanes.size === 0) return;
-    const timer = new AbortController();
-    const empty = new Promise<void>((resolve) => {
-      this.#whenEmpty = resolve;
-    });
-    await Promise.race([empty, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})]);
-    timer.abort();
+    for (let left = ms; left > 0 && this.#lanes.size > 0; left -= LOOK_MS) await sleep(LOOK_MS);
   }
 }

@@ -12,10 +12,13 @@ export interface McpChannel {
   onclose?(): void;
 }
 
+const FIELDS = ["jsonrpc", "id", "method", "params"];
+
 /** True for a well-formed request, told without a schema. */
 export function isRequest(value: unknown): value is JSONRPCRequest {
   if (!isPlainObject(value) || value["jsonrpc"] !== "2.0" || typeof value["method"] !== "string")
     return false;
+  if (!Object.keys(value).every((key) => FIELDS.includes(key))) return false;
   const { id, params } = value;
   if (typeof id !== "string" && !Number.isInteger(id)) return false;
   return params === undefined || (isPlainObject(params) && isPlainObject(params["_meta"] ?? {}));

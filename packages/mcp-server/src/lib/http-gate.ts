@@ -10,7 +10,7 @@ import { toErrorMessage } from "./channel.ts";
 import type { ResolvedOptions, TokenOwner, TokenVerifier } from "./options.ts";
 
 const METHODS = ["POST", "GET", "DELETE"];
-const SECRET_PARAM = /token|secret|api_?key|authorization/i;
+const SECRET_PARAM = /token|secret|api[-_]?key|authorization/i;
 const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
@@ -34,8 +34,10 @@ export class HttpGate {
   async admit(request: Request, remoteAddress = ""): Promise<Response | { readonly token?: TokenOwner }> {
     const { allowedOrigins = [], path } = this.#options.http;
     const verdict = checkHostAndOrigin(request, { allowedHosts: this.#hosts, allowedOrigins });
-    if (!verdict.ok)
+    if (!verdict.ok) {
+      this.#options.logger.warn("An HTTP request was refused.", { reason: verdict.reason });
       return refusal(verdict.status, "Forbidden: this server does not serve that host or origin.");
+    }
     const { pathname, searchParams } = new URL(request.url);
     if (pathname !== path) return refusal(404, `There is nothing here; the endpoint is ${path}.`);
     if ([...searchParams.keys()].some((key) => SECRET_PARAM.test(key))) {

@@ -43,7 +43,8 @@ async function serve(
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(incoming.headersDistinct))
     headers.set(name, values.join(", "));
-  const body = method === "POST" ? { body: incoming, duplex: "half" as const } : {};
+  const body =
+    method === "POST" ? { body: incoming.iterator({ destroyOnReturn: false }), duplex: "half" as const } : {};
   const request = new Request(new URL(url, "http://localhost"), {
     method,
     headers,
@@ -54,6 +55,7 @@ async function serve(
   // What was not read of a body is not waited for.
   if (!incoming.complete) outgoing.setHeader("connection", "close");
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.body === null) outgoing.end();
-  else await pipeline(response.body, outgoing);
+  if (response.body === null) return void outgoing.end();
+  outgoing.flushHeaders(); // a stream may have nothing to say for long
+  await pipeline(response.body, outgoing);
 }

@@ -2,21 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 
-import {
-  SUPPORTED_PROTOCOL_VERSIONS,
-  isJSONRPCNotification,
-  isJSONRPCRequest,
-  isJSONRPCResponse,
-} from "@modelcontextprotocol/server";
-import type {
-  JSONRPCMessage,
-  JSONRPCRequest,
-  RequestId,
-  Transport,
-  TransportSendOptions,
-} from "@modelcontextprotocol/server";
+import * as mcp from "@modelcontextprotocol/server";
 import { SSE_HEADERS, type SseStream, openSseStream } from "@openfunctions/core/http";
 
+import { isRequest } from "./channel.ts";
 import type { Deadline } from "./http-body.ts";
 import { refusal } from "./http-gate.ts";
 
@@ -24,11 +13,11 @@ const MAX_BACKLOG_BYTES = 32 * 1024 * 1024;
 const MAX_STANDING_BYTES = 1024 * 1024;
 
 /** The transport of one session. A stream that its reader leaves cancels what it was opened for. */
-export class HttpSession implements Transport {
+export class HttpSession implements mcp.Transport {
   readonly sessionId: string = randomUUID();
   onclose?: () => void;
-  onmessage?: (message: JSONRPCMessage) => void;
-  readonly #requests = new Map<RequestId, { readonly stream: SseStream; readonly deadline: Deadline }>();
+  onmessage?: (message: mcp.JSONRPCMessage) => void;
+  readonly #requests = new Map<mcp.RequestId, { readonly stream: SseStream; readonly deadline: Deadline }>();
   #standing: SseStream | undefined;
 
   /** True while somebody reads a stream of it. */
@@ -42,16 +31,13 @@ export class HttpSession implements Transport {
   /** Serves one HTTP request of this session. */
   async fetch({ method, headers }: Request, body: unknown, deadline: Deadline): Promise<Response> {
     const version = headers.get("mcp-protocol-version");
-    if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
-      return refusal(
-        400,
-        `The protocol version is not supported; use one of ${SUPPORTED_PROTOCOL_VERSIONS.join(", ")}.`,
-      );
+    if (version !== null && !mcp.SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
+      return refusal(400, `Use one of the protocol versions ${mcp.SUPPORTED_PROTOCOL_VERSIONS.join(", ")}.`);
     }
     if (method === "DELETE") return this.close().then(() => new Response(null, { status: 200 }));
     if (method === "GET") return this.#stand(deadline);
-    if (isJSONRPCRequest(body)) return this.#open(body, deadline);
-    if (!isJSONRPCNotification(body) && !isJSONRPCResponse(body))
+    if (isRequest(body)) return this.#open(body, deadline);
+    if (!mcp.isJSONRPCNotification(body) && !mcp.isJSONRPCResponse(body))
       return refusal(400, "The body is not one JSON-RPC message.");
     this.onmessage?.(body);
     // A cancelled request is never answered, so its stream has to end here.
@@ -60,8 +46,8 @@ export class HttpSession implements Transport {
   }
 
   /** Sends a message on the stream it belongs to; an answer ends its stream. */
-  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
-    const answers = isJSONRPCResponse(message) ? message.id : undefined;
+  async send(message: mcp.JSONRPCMessage, options: mcp.TransportSendOptions = {}): Promise<void> {
+    const answers = mcp.isJSONRPCResponse(message) ? message.id : undefined;
     const related = answers ?? options.relatedRequestId;
     const stream = related === undefined ? this.#standing : this.#requests.get(related)?.stream;
     stream?.send({ event: "message", data: message });
@@ -75,8 +61,9 @@ export class HttpSession implements Transport {
     this.onclose?.();
   }
 
-  #open(request: JSONRPCRequest, deadline: Deadline): Response {
+  #open(request: mcp.JSONRPCRequest, deadline: Deadline): Response {
     const { id } = request;
+    if (this.#requests.has(id)) return refusal(400, "A request with this id is still open.");
     const stream = openSseStream({ maxBacklogBytes: MAX_BACKLOG_BYTES });
     this.#requests.set(id, { stream, deadline });
     const cancel = (): void => {

@@ -41,7 +41,10 @@ export class LineChannel implements McpChannel {
 
   /** Writes one frame, or an error in its place where it is too large; after the end, nothing. */
   async send(message: unknown): Promise<void> {
-    const text = JSON.stringify(message);
+    // Some readers take U+2028 and U+2029 for line ends too.
+    const text = JSON.stringify(message).replaceAll(/[\u2028\u2029]/g, (end) =>
+      end === "\u2028" ? "\\u2028" : "\\u2029",
+    );
     const tooLarge = text.length * 3 > MAX_FRAME_BYTES && Buffer.byteLength(text) > MAX_FRAME_BYTES;
     if (tooLarge) return this.#refuse(-32603, "The answer is larger than 10 MiB.", message);
     if (this.#end === undefined || this.#write(`${text}\n`)) return;

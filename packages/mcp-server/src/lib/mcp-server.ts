@@ -1,5 +1,7 @@
 /** A registry as an MCP server, however it is reached. */
 
+import { setImmediate } from "node:timers/promises";
+
 import type { Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { ToolRegistry } from "@openfunctions/core";
@@ -80,7 +82,8 @@ class RegistryHandle implements McpServerHandle {
     clearTimeout(this.#timer);
     for (const stop of this.#stops) stop();
     this.#http.refuse();
-    if (drainMs > 0) await this.#shared.lanes.settled(drainMs);
+    await this.#shared.lanes.settled(drainMs);
+    await setImmediate(); // what has ended is answered in this turn
     await Promise.all([this.#http.close(), ...[...this.#ends].map((end) => end())]);
     await this.#shared.lanes.settled(CLOSE_MS);
   }

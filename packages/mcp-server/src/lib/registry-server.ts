@@ -27,8 +27,8 @@ export class RegistryServer extends Server {
       { capabilities, cacheHints, ...(instructions === undefined ? {} : { instructions }) },
     );
     this.oninitialized = () => {
+      if (!this.#greeted && channel !== undefined) this.#shorten(channel);
       this.#greeted = true;
-      if (channel !== undefined) this.#shorten(channel);
     };
     this.onerror = (error) => logger.debug("An MCP message was not served.", { cause: error.message });
     for (const [method, empty] of Object.entries(EMPTY))

@@ -1,5 +1,7 @@
 /** Starts a server: on this process's stdio, or on a port. */
 
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { ConfigError, type ToolRegistry } from "@openfunctions/core";
 import { isLoopbackAddress } from "@openfunctions/core/http";
 
@@ -9,6 +11,8 @@ import { createMcpServer } from "./mcp-server.ts";
 import { type McpServerOptions, resolveOptions } from "./options.ts";
 
 const DRAIN_MS = 5_000;
+const FLUSH_MS = 500;
+const INVALID = { code: "invalid_config" } as const;
 
 /** A server that is up. */
 export interface RunningServer {
@@ -31,15 +35,15 @@ export async function startServer(
   registry: ToolRegistry,
   { transport = "stdio", ...options }: McpServerOptions & { readonly transport?: "stdio" | "http" } = {},
 ): Promise<RunningServer> {
-  return transport === "http" ? startHttp(registry, options) : startStdio(registry, options);
+  if (transport === "stdio") return startStdio(registry, options);
+  if (transport === "http") return startHttp(registry, options);
+  throw new ConfigError(`There is no transport "${String(transport)}"; use "stdio" or "http".`, INVALID);
 }
 
 function startStdio(registry: ToolRegistry, options: McpServerOptions): RunningServer {
   const unused = Object.keys(options.http ?? {}).find((key) => key !== "maxConcurrent");
   if (unused !== undefined) {
-    throw new ConfigError(`MCP server option "http.${unused}" means nothing on stdio.`, {
-      code: "invalid_config",
-    });
+    throw new ConfigError(`MCP server option "http.${unused}" means nothing on stdio.`, INVALID);
   }
   const server = createMcpServer(registry, options);
   const { stdin, stdout, stderr } = process;
@@ -57,15 +61,20 @@ async function startHttp(registry: ToolRegistry, options: McpServerOptions): Pro
     throw new ConfigError(message, { code: "token_required" });
   }
   const server = createMcpServer(registry, options);
-  const listener = await listen((request, peer) => server.fetch(request, peer), http);
+  const listener = await listen((request, peer) => server.fetch(request, peer), http).catch(async (cause) => {
+    await server.close();
+    throw cause;
+  });
   const address = listener.address();
   const port = typeof address === "object" && address !== null ? address.port : http.port;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let closing: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     listener.close(() => resolve());
-    listener.closeIdleConnections();
     await server.close(DRAIN_MS);
+    const idle = setInterval(() => listener.closeIdleConnections(), 10);
+    await Promise.race([closed, sleep(FLUSH_MS)]);
+    clearInterval(idle);
     listener.closeAllConnections();
     await closed;
   };

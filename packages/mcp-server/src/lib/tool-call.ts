@@ -3,14 +3,8 @@
 import { randomUUID } from "node:crypto";
 
 import * as mcp from "@modelcontextprotocol/server";
-import {
-  type CallContext,
-  type CallResult,
-  type Tool,
-  type ToolView,
-  isPlainObject,
-  runCall,
-} from "@openfunctions/core";
+import type { CallContext, CallResult, RunCallOptions, Tool, ToolView } from "@openfunctions/core";
+import { isPlainObject, runCall } from "@openfunctions/core";
 
 import type { CallLanes } from "./call-lanes.ts";
 import { type WireResult, toWireResult } from "./call-result.ts";
@@ -35,9 +29,11 @@ export interface Caller extends Omit<McpRequestInfo, "client"> {
 export interface CallEnvironment {
   readonly caller: Caller;
   readonly greeting: unknown;
-  readonly request: mcp.ServerContext["mcpReq"];
+  readonly request: Request;
 }
 
+type Request = mcp.ServerContext["mcpReq"];
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type Params = Readonly<Record<string, unknown>>;
 
 /** Runs one call. Throws a protocol error for params that name no tool, and gives a result for everything else. */
@@ -105,8 +101,6 @@ function toCallContext(
   return context;
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
 /** The client's name: a claim, so it is cleaned of what could break a line or a terminal, and cut. */
 function clientOf({ request, greeting }: CallEnvironment): string {
   const claimed =
@@ -116,7 +110,7 @@ function clientOf({ request, greeting }: CallEnvironment): string {
 }
 
 function watchProgress(
-  { _meta: meta, notify }: CallEnvironment["request"],
+  { _meta: meta, notify }: Request,
   { logger }: ResolvedOptions,
 ): ProgressReporter | undefined {
   const progressToken = meta?.progressToken;
@@ -140,12 +134,8 @@ function missingCapability(result: CallResult): Error | undefined {
 }
 
 /** W3C Trace Context: version, trace id, span id, flags. */
-function parentTrace({
-  _meta: meta,
-}: CallEnvironment["request"]): Pick<Parameters<typeof runCall>[2], "traceContext"> {
-  const match = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(
-    String(meta?.[mcp.TRACEPARENT_META_KEY]),
-  );
-  const [, traceId, spanId] = match ?? [];
+function parentTrace({ _meta: meta }: Request): Pick<RunCallOptions, "traceContext"> {
+  const parent = String(meta?.[mcp.TRACEPARENT_META_KEY]);
+  const [, traceId, spanId] = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/.exec(parent) ?? [];
   return traceId === undefined || spanId === undefined ? {} : { traceContext: { traceId, spanId } };
 }

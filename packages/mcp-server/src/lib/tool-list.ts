@@ -26,7 +26,7 @@ export class ToolList {
   /** The page that `cursor` names, the first without one. Throws invalid params for a cursor of another state. */
   page(cursor: unknown): { readonly tools: readonly object[]; readonly nextCursor?: string } {
     this.#refresh();
-    const start = cursor === undefined ? 0 : this.#startOf(cursor);
+    const start = cursor === undefined || cursor === null ? 0 : this.#startOf(cursor);
     const end = start + this.#pageSize;
     const tools = this.#tools.slice(start, end);
     return end < this.#tools.length ? { tools, nextCursor: this.#cursorAt(end) } : { tools };
