@@ -71,9 +71,9 @@ function describeValues(test: Test): void {
     await store.set("k", 1);
     for (const bad of [Number.NaN, undefined, () => 1, 1n, new Map()]) {
       await assert.rejects(
-        async () => store.set("k", bad as never),
+        async () => store.set("k", bad as never), // Proof: wrong on purpose
         (error) => OpenFunctionsError.is(error) && error.code === "invalid_argument",
-      ); // Proof: wrong on purpose
+      );
     }
     assert.equal(await store.get("k"), 1);
   });
