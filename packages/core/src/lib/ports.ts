@@ -1,7 +1,7 @@
 /** Ports: everything non-deterministic a run touches, so that a run can be replayed and tested. */
 
-import { randomBytes } from "node:crypto";
 import type { Json } from "./json.ts";
+import { createRandomHex } from "./random-hex.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { JsonSchema } from "./schema.ts";
 
@@ -34,6 +34,9 @@ export interface Ports {
   readonly observe?: (event: RunEvent) => void;
 }
 
+/** Random parts of ids that are drawn together. */
+const IDS_AT_ONCE = 32;
+
 /** The real clock. */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
@@ -62,6 +65,7 @@ export function createPorts(overrides: Partial<Ports> = {}): Ports {
  * stay in order, 62 random bits.
  */
 function createIdSource(clock: Clock): () => string {
+  const random = createRandomHex(8, IDS_AT_ONCE);
   let lastMs = 0;
   let counter = 0;
   return () => {
@@ -76,16 +80,16 @@ function createIdSource(clock: Clock): () => string {
         counter = 0;
       }
     }
-    return formatUuid(lastMs, counter);
+    return formatUuid(lastMs, counter, random());
   };
 }
 
-function formatUuid(ms: number, counter: number): string {
+function formatUuid(ms: number, counter: number, random: string): string {
   const time = ms.toString(16).padStart(12, "0");
-  const random = randomBytes(8);
-  random[0] = 0x80 | ((random[0] ?? 0) & 0x3f);
-  const tail = random.toString("hex");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  // The variant is the two bits 10 at the top of the second half: one of 8, 9, a and b.
+  const variant = (0x8 | (Number.parseInt(random.charAt(0), 16) & 0x3)).toString(16);
+  const count = counter.toString(16).padStart(3, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,8 +1,8 @@
 /** Sealed leaves: content whose digest is in the chain, so that the content itself can be removed later. */
 
-import { randomBytes } from "node:crypto";
 import { type Digest, sha256 } from "./digest.ts";
 import { type Json, canonicalJson } from "./json.ts";
+import { createRandomHex } from "./random-hex.ts";
 
 /** `$sealed` is `sha256(salt bytes || canonical(value))`; `salt` is hexadecimal (spec runs.md section 2). */
 export interface Sealed<T> {
@@ -21,13 +21,15 @@ export type Sealer = <T>(value: T) => Sealed<T>;
 export type Redact = (value: Json) => Json;
 
 const SALT_BYTES = 16;
+/** About as many as a short run has leaves. */
+const SALTS_AT_ONCE = 16;
 
 /** A sealer for one record. Values pass `redact` first; `salt` makes fresh hexadecimal salts. */
 export function createSealer(
   capture: Capture,
   options: { readonly redact: Redact; readonly salt?: () => string },
 ): Sealer {
-  const salt = options.salt ?? createSaltSource();
+  const salt = options.salt ?? createRandomHex(SALT_BYTES, SALTS_AT_ONCE);
   return <T>(value: T): Sealed<T> => {
     const clean = options.redact(value as Json) as T; // Proof: only JSON is sealed, and redaction keeps its shape
     const used = salt();
@@ -44,15 +46,4 @@ function commitment(salt: string, value: unknown): Digest {
   bytes.write(salt, "hex");
   bytes.write(text, salt.length / 2, "utf8");
   return sha256(bytes);
-}
-
-// Random bytes are drawn in blocks: one system call serves 16 leaves, about what a short run has.
-function createSaltSource(): () => string {
-  let block = "";
-  return () => {
-    if (block === "") block = randomBytes(SALT_BYTES * 16).toString("hex");
-    const salt = block.slice(0, SALT_BYTES * 2);
-    block = block.slice(SALT_BYTES * 2);
-    return salt;
-  };
 }
