@@ -74,14 +74,14 @@ class ChatDecoder implements StreamDecoder {
 
   #addDelta(delta: WireRecord, out: ModelEvent[]): void {
     const { content } = delta;
-    if (typeof content === "string") this.#speak(content, out);
+    if (typeof content === "string") this.#say("text_delta", content, out);
     else if (Array.isArray(content)) this.#addParts(content, out);
     const thought = delta["reasoning_content"] ?? delta["reasoning"];
-    if (typeof thought === "string") this.#think(thought, out);
+    if (typeof thought === "string") this.#say("reasoning_delta", thought, out);
     const { refusal } = delta;
     if (typeof refusal === "string" && refusal !== "") {
       this.#refused = true;
-      this.#speak(refusal, out);
+      this.#say("text_delta", refusal, out);
     }
     const calls = delta["tool_calls"];
     if (Array.isArray(calls)) for (const call of calls) this.#calls.add(call, out);
@@ -95,23 +95,17 @@ class ChatDecoder implements StreamDecoder {
       if (!isRecord(part)) continue;
       if (part["type"] === "thinking") {
         for (const inner of listAt(part, "thinking"))
-          this.#think(stringAt(isRecord(inner) ? inner : undefined, "text"), out);
+          this.#say("reasoning_delta", stringAt(isRecord(inner) ? inner : undefined, "text"), out);
       } else {
-        this.#speak(stringAt(part, "text"), out);
+        this.#say("text_delta", stringAt(part, "text"), out);
       }
     }
   }
 
-  #speak(text: string, out: ModelEvent[]): void {
+  #say(type: "text_delta" | "reasoning_delta", text: string, out: ModelEvent[]): void {
     if (text === "") return;
     this.#outputChars += text.length;
-    out.push({ type: "text_delta", text });
-  }
-
-  #think(text: string, out: ModelEvent[]): void {
-    if (text === "") return;
-    this.#outputChars += text.length;
-    out.push({ type: "reasoning_delta", text });
+    out.push({ type, text });
   }
 
   #finish(out: ModelEvent[]): void {

@@ -92,10 +92,6 @@ export interface ConnectProviderOptions extends ProviderConnectOptions {
   readonly config?: ProviderConfig;
   /** Default 10 000. */
   readonly connectTimeoutMs?: number;
-  /** A tool name the registry has: kept (default), or an error. */
-  readonly onConflict?: "keep" | "error";
-  readonly include?: readonly string[];
-  readonly exclude?: readonly string[];
 }
 
 /** A provider whose tools are in a registry. */
@@ -126,7 +122,7 @@ export async function connectProvider(
   const release = claimId(registry, id);
   try {
     const connected = await connectInTime(provider, id, options);
-    return await registerTools({ connected, id, registry, release }, options);
+    return await registerTools({ connected, id, registry, release });
   } catch (cause) {
     release();
     throw cause;
@@ -198,17 +194,14 @@ interface Connecting {
   readonly release: () => void;
 }
 
-async function registerTools(
-  { connected, id, registry, release }: Connecting,
-  options: ConnectProviderOptions,
-): Promise<ProviderConnection> {
+async function registerTools({ connected, id, registry, release }: Connecting): Promise<ProviderConnection> {
   const registered: string[] = [];
   const skipped: { readonly name: string; readonly reason: string }[] = [];
   const removeAll = (): void => registered.splice(0).forEach((name) => registry.unregister(name));
   const replaceAll = (): void => {
-    const next = selectTools(connected, id, options);
+    const next = tagged(connected.createTools(), id);
     removeAll();
-    const free = next.filter((tool) => !registry.has(tool.name) || options.onConflict === "error");
+    const free = next.filter((tool) => !registry.has(tool.name));
     const taken = next.filter((tool) => !free.includes(tool));
     const reason = "the registry already has a tool of this name";
     skipped.splice(0, skipped.length, ...taken.map(({ name }) => ({ name, reason })));
@@ -233,16 +226,9 @@ async function registerTools(
   return { provider: connected, id, registered, skipped, dispose };
 }
 
-function selectTools(
-  connected: ConnectedProvider,
-  id: string,
-  { include, exclude = [] }: ConnectProviderOptions,
-): readonly Tool[] {
-  return connected
-    .createTools()
-    .filter(({ name }) => include?.includes(name) !== false && !exclude.includes(name))
-    .map((tool) => {
-      const tags = [...new Set([...(tool.tags ?? []), "context", `context:${id}`])];
-      return isTool(tool) ? defineTool({ ...tool, tags }) : defineTool({ ...tool, tags });
-    });
+function tagged(tools: readonly AnyToolDefinition[], id: string): readonly Tool[] {
+  return tools.map((tool) => {
+    const tags = [...new Set([...(tool.tags ?? []), "context", `context:${id}`])];
+    return isTool(tool) ? defineTool({ ...tool, tags }) : defineTool({ ...tool, tags });
+  });
 }

@@ -80,13 +80,6 @@ export const mergeAllOf: Rewrite = ({ allOf, ...schema }, context) => {
   }, schema);
 };
 
-/** `const` becomes an enumeration of one. */
-export const constToEnum: Rewrite = (schema, context) => {
-  if (schema["const"] === undefined) return schema;
-  context.note("const", "rewritten", "as an enum of one");
-  return { ...without(schema, "const"), enum: [schema["const"]] };
-};
-
 /** `oneOf` becomes `anyOf`; beside an `anyOf` it cannot be said. */
 export const oneOfToAnyOf: Rewrite = (schema, context) => {
   if (schema["oneOf"] === undefined || schema["anyOf"] !== undefined) return schema;
@@ -110,18 +103,18 @@ export const inclusiveBounds: Rewrite = (schema, context) =>
     return { ...without(current, exclusive), [inclusive]: tighter };
   }, schema);
 
-/** Enumerations hold strings only; `restore` turns them back. */
-export const stringEnum: Rewrite = (schema, context) => {
-  const values = asList(schema["enum"]);
+/** Enumerations hold strings only, and `const` is an enumeration of one. */
+export const stringEnum: Rewrite = ({ const: only, ...schema }, context) => {
+  const values = only === undefined ? asList(schema["enum"]) : [only];
   if (values.length === 0) return schema;
   const present = values.filter((value) => value !== null);
   if (present.length === 0) return { ...without(schema, "enum"), type: "null" };
   const isNullable = present.length < values.length || typesOf(schema).includes("null");
-  const type = isNullable ? ["string", "null"] : "string";
-  if (present.every((value) => typeof value === "string")) return { ...schema, type, enum: present };
-  context.note("enum", "rewritten", "values as strings");
+  const isText = present.every((value) => typeof value === "string");
+  if (!isText || only !== undefined) context.note("enum", "rewritten", "values as a list of strings");
   const texts = present.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
-  return { ...without(schema, "minimum", "maximum", "format"), type, enum: texts };
+  const rest = isText ? schema : without(schema, "minimum", "maximum", "format");
+  return { ...rest, type: isNullable ? ["string", "null"] : "string", enum: texts };
 };
 
 /** Which keywords go with a type when several types are split up. */

@@ -81,10 +81,8 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
     rewrites: [
       rewrites.inlineReference,
       rewrites.mergeAllOf,
-      rewrites.constToEnum,
       rewrites.oneOfToAnyOf,
       rewrites.inclusiveBounds,
-      rewrites.typedValues,
       rewrites.stringEnum,
       rewrites.tupleToList,
       rewrites.declaredItems,

@@ -60,6 +60,9 @@ const ANNOTATIONS: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Names of the schema itself, and extensions. */
+const UNSENT = /^(\$schema|\$id|\$anchor|x-.*)$/s;
+
 function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSchema {
   const rules = DIALECT_RULES[dialect];
   const compiler = new SchemaCompiler(rules, schema);
@@ -104,7 +107,7 @@ function isWithoutArguments(schema: JsonSchemaObject): boolean {
     required,
     ...rest
   } = schema;
-  const isSilent = Object.keys(rest).every((keyword) => /^(\$schema|\$id|x-.*)$/.test(keyword));
+  const isSilent = Object.keys(rest).every((keyword) => UNSENT.test(keyword));
   return Object.keys(properties).length === 0 && additionalProperties === false && isSilent;
 }
 
@@ -210,7 +213,7 @@ class SchemaCompiler {
     const { allowed, formats } = this.#rules;
     const kept: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(schema)) {
-      if (keyword === "$schema" || keyword === "$id" || keyword.startsWith("x-")) continue;
+      if (UNSENT.test(keyword)) continue;
       const isForeign =
         refused.includes(keyword) || (keyword === "format" && formats?.has(String(value)) === false);
       const isUnsaid = ANNOTATIONS.has(keyword) || keyword === "additionalProperties";

@@ -14,8 +14,6 @@ export type Resolver = (hostname: string) => Promise<readonly string[]>;
 export interface GuardedFetchOptions {
   /** Host names (or `host:port`) the owner configured: these may be private. Default none. */
   readonly allowHosts?: readonly string[];
-  /** Default 5. */
-  readonly maxRedirects?: number;
   /** Default 10 MiB of body. */
   readonly maxBytes?: number;
   /** For everything, redirects and body included. Default 30 000. */
@@ -44,6 +42,7 @@ export interface GuardedResponse {
 /** Fetches a URL under guard, by GET. */
 export type GuardedFetch = (url: string | URL, request?: GuardedRequest) => Promise<GuardedResponse>;
 
+const MAX_REDIRECTS = 5;
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /**
@@ -55,9 +54,9 @@ const MAX_BYTES = 10 * 1024 * 1024;
  * rejects with the signal's reason. HTTP error statuses are not errors here.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const { maxRedirects = 5, maxBytes = MAX_BYTES, timeoutMs = 30_000, resolver = resolveBySystem } = options;
+  const { maxBytes = MAX_BYTES, timeoutMs = 30_000, resolver = resolveBySystem } = options;
   const allowHosts = (options.allowHosts ?? []).map((host) => host.toLowerCase());
-  const settings: Settings = { allowHosts, maxRedirects, maxBytes, timeoutMs, resolver };
+  const settings: Settings = { allowHosts, maxBytes, timeoutMs, resolver };
   return async (url, request = {}) => {
     const timeout = AbortSignal.timeout(settings.timeoutMs);
     const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
@@ -77,7 +76,7 @@ type Sending = GuardedRequest & { readonly signal: AbortSignal };
 async function follow(start: URL, sending: Sending, settings: Settings): Promise<GuardedResponse> {
   let url = start;
   let request = sending;
-  for (let hops = 0; hops <= settings.maxRedirects; hops += 1) {
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const address = await checkedAddress(url, request, settings);
     const response = await send(url, request, address);
     const { location } = response.headers;
@@ -88,7 +87,7 @@ async function follow(start: URL, sending: Sending, settings: Settings): Promise
     if (next.origin !== url.origin) request = { signal: request.signal }; // another origin gets no headers
     url = next;
   }
-  throw failed(`was redirected more than ${settings.maxRedirects} times`, start);
+  throw failed(`was redirected more than ${MAX_REDIRECTS} times`, start);
 }
 
 function parseUrl(input: string | URL): URL {

@@ -38,28 +38,20 @@ const RETRYABLE_STATUSES: readonly number[] = [408, 409, 425, 429];
  * Codes and types of OpenAI-shaped error objects: ResponseError.code of openai 7.59.0, the recorded bodies under
  * fixtures/openai and openai-compatible, and OpenAI's error code guide (2026-11).
  */
-const KIND_BY_CODE: Readonly<Record<string, ProviderErrorKind>> = {
-  server_error: "overloaded",
-  internal_error: "overloaded",
-  internal_server_error: "overloaded",
-  service_unavailable: "overloaded",
-  overloaded_error: "overloaded",
-  slow_down: "overloaded",
-  timeout: "timeout",
-  rate_limit_exceeded: "rate_limit",
-  rate_limit_error: "rate_limit",
-  insufficient_quota: "quota",
-  billing_hard_limit_reached: "quota",
-  context_length_exceeded: "context_length",
-  invalid_api_key: "auth",
-  authentication_error: "auth",
-  permission_error: "permission",
-  model_not_found: "not_found",
-  content_filter: "content_filter",
-  content_policy_violation: "content_filter",
-  image_content_policy_violation: "content_filter",
-  bio_policy: "content_filter",
-};
+const CODES: readonly (readonly [ProviderErrorKind, string])[] = [
+  [
+    "overloaded",
+    "server_error internal_error internal_server_error service_unavailable overloaded_error slow_down",
+  ],
+  ["timeout", "timeout"],
+  ["rate_limit", "rate_limit_exceeded rate_limit_error"],
+  ["quota", "insufficient_quota billing_hard_limit_reached"],
+  ["context_length", "context_length_exceeded"],
+  ["auth", "invalid_api_key authentication_error"],
+  ["permission", "permission_error"],
+  ["not_found", "model_not_found"],
+  ["content_filter", "content_filter content_policy_violation image_content_policy_violation bio_policy"],
+];
 const CONTEXT_MESSAGE =
   /maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|size)[^.]{0,40}exceed|prompt is too long/i;
 const KIND_BY_STATUS: Readonly<Record<number, ProviderErrorKind>> = {
@@ -101,8 +93,11 @@ function failureOf(
   const isAnswer = failure.status !== undefined;
   const status = failure.status ?? (/^[45]\d\d$/.test(code) ? Number(code) : 0);
   const isTheirs = status >= 500 || (!isAnswer && code === "");
-  const stated = KIND_BY_CODE[code] ?? (CONTEXT_MESSAGE.test(message) ? "context_length" : undefined);
-  const kind = stated ?? KIND_BY_STATUS[status] ?? (isTheirs ? "overloaded" : "invalid_request");
+  const kind =
+    CODES.find(([, codes]) => code !== "" && codes.split(" ").includes(code))?.[0] ??
+    (CONTEXT_MESSAGE.test(message) ? "context_length" : undefined) ??
+    KIND_BY_STATUS[status] ??
+    (isTheirs ? "overloaded" : "invalid_request");
   const mayPass = RETRYABLE_STATUSES.includes(status) || status >= 500;
   const said = redactor.redactText(message || code).slice(0, 300);
   const what = isAnswer ? `answered ${status}` : "ended the reply with an error";

@@ -118,18 +118,8 @@ export const UNKNOWN_ABILITIES: ModelAbilities = Object.freeze({
   images: true,
 });
 
-const PROVIDER_BY_ALIAS: Readonly<Record<string, string>> = {
-  claude: "anthropic",
-  google: "gemini",
-  grok: "xai",
-};
-const DEFAULT_ROLE: Readonly<Record<string, ModelRole>> = {
-  anthropic: "expert",
-  openai: "expert",
-  xai: "expert",
-  gemini: "instant",
-  openrouter: "instant",
-};
+/** The role where none is asked for. */
+const DEFAULT_ROLE: ModelRole = "expert";
 
 /** What to resolve. `env` is where `<PROVIDER>_MODEL` is looked up; without it, nowhere. */
 export interface ModelQuery {
@@ -153,22 +143,18 @@ export interface ResolvedModel {
 
 /**
  * Chooses a model: an explicit `model` wins, then `<PROVIDER>_MODEL` from `env`, then the role, then
- * the provider's default role. Provider ids and aliases are case-insensitive; a role never changes the
- * provider. Throws `ConfigError` (`no_model`) where nothing names one.
+ * `expert`. Provider ids are case-insensitive; a role never changes the provider. Throws `ConfigError` (`no_model`) where nothing names one.
  */
 export function resolveModel({ provider: named, model, role, env }: ModelQuery): ResolvedModel {
-  const provider = canonicalProvider(named);
+  const provider = named.toLowerCase();
   const variable = `${provider.toUpperCase()}_MODEL`;
   const fromEnv = env?.[variable];
   if (model) return resolved({ provider, role, model, resolvedBy: "explicit" });
   if (fromEnv) return resolved({ provider, role, model: fromEnv, resolvedBy: "environment" });
-  const wanted = role ?? DEFAULT_ROLE[provider];
-  const row = MODEL_POLICY.find(
-    (candidate) => candidate.provider === provider && candidate.roles.some((has) => has === wanted),
-  );
+  const wanted = role ?? DEFAULT_ROLE;
+  const row = MODEL_POLICY.find((known) => known.provider === provider && known.roles.includes(wanted));
   if (row === undefined) {
-    const inRole = wanted === undefined ? "" : ` in the role "${wanted}"`;
-    throw new ConfigError(`No model is known for provider "${provider}"${inRole}.`, {
+    throw new ConfigError(`No model is known for provider "${provider}" in the role "${wanted}".`, {
       code: "no_model",
       hint: `Pass \`model\`, or set ${variable}.`,
     });
@@ -177,28 +163,17 @@ export function resolveModel({ provider: named, model, role, env }: ModelQuery):
   return resolved({ provider, role: wanted, model: row.model, resolvedBy });
 }
 
-function resolved(choice: {
-  readonly provider: string;
+type Choice = Pick<ResolvedModel, "provider" | "model" | "resolvedBy"> & {
   readonly role: ModelRole | undefined;
-  readonly model: string;
-  readonly resolvedBy: ResolvedModel["resolvedBy"];
-}): ResolvedModel {
-  const row = policyRow(choice.provider, choice.model);
+};
+
+function resolved(choice: Choice): ResolvedModel {
+  const row = MODEL_POLICY.find(
+    ({ provider, model }) => provider === choice.provider && model === choice.model,
+  );
   const levels = row?.reasoning ?? "none";
   const reasoning = levels === "none" ? levels : levels.default;
   return defined({ ...choice, reasoning, policyVersion: POLICY_VERSION, row });
-}
-
-/** The table's row of a model, if it has one. */
-export function policyRow(provider: string, model: string): ModelPolicyRow | undefined {
-  const id = canonicalProvider(provider);
-  return MODEL_POLICY.find((row) => row.provider === id && row.model === model);
-}
-
-/** The provider's one id for an id or alias in any case: `Claude` is `anthropic`. */
-export function canonicalProvider(provider: string): string {
-  const id = provider.toLowerCase();
-  return PROVIDER_BY_ALIAS[id] ?? id;
 }
 
 /** The capabilities an adapter shows, from the row or from what is assumed without one. */

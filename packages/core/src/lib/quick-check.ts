@@ -25,32 +25,9 @@ type Check = (schema: JsonSchemaObject, value: Json) => boolean;
 const ANNOTATIONS =
   "title description default examples $comment $schema $defs definitions deprecated readOnly writeOnly";
 
-const text = (value: Json): number | undefined => (typeof value === "string" ? codePoints(value) : undefined);
-const number = (value: Json): number | undefined => (typeof value === "number" ? value : undefined);
-const list = (value: Json): number | undefined => (Array.isArray(value) ? value.length : undefined);
-
-/** Bounds: what is measured, and whether the measure fits the bound. */
-const BOUNDS: readonly [string, typeof text, (size: number, bound: number) => boolean][] = [
-  ["minLength", text, (size, bound) => size >= bound],
-  ["maxLength", text, (size, bound) => size <= bound],
-  ["minimum", number, (size, bound) => size >= bound],
-  ["maximum", number, (size, bound) => size <= bound],
-  ["exclusiveMinimum", number, (size, bound) => size > bound],
-  ["exclusiveMaximum", number, (size, bound) => size < bound],
-  ["minItems", list, (size, bound) => size >= bound],
-  ["maxItems", list, (size, bound) => size <= bound],
-];
-
 // A keyword that is missing here makes the answer "unsure", which is always right, only slower.
 const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ...ANNOTATIONS.split(" ").map((keyword): [string, Check] => [keyword, () => true]),
-  ...BOUNDS.map(([keyword, measure, holds]): [string, Check] => [
-    keyword,
-    (schema, value) => {
-      const size = measure(value);
-      return size === undefined || holds(size, Number(schema[keyword]));
-    },
-  ]),
   [
     "type",
     ({ type = [] }, value) =>
@@ -70,6 +47,10 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
     ({ items = true }, value) => !Array.isArray(value) || value.every((item: Json) => fits(items, item)),
   ],
   ["anyOf", ({ anyOf = [] }, value) => anyOf.some((branch) => fits(branch, value))],
+  ["minLength", ({ minLength = 0 }, value) => typeof value !== "string" || codePoints(value) >= minLength],
+  ["maxLength", ({ maxLength = 0 }, value) => typeof value !== "string" || codePoints(value) <= maxLength],
+  ["minimum", ({ minimum = 0 }, value) => typeof value !== "number" || value >= minimum],
+  ["maximum", ({ maximum = 0 }, value) => typeof value !== "number" || value <= maximum],
 ]);
 
 function isObject(value: Json): value is { readonly [key: string]: Json } {

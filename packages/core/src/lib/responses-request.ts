@@ -47,15 +47,17 @@ function toTool({ name, description, parameters, strict }: PlannedTool): JsonObj
   return { type: "function", name, description, parameters, strict };
 }
 
-function reportLeftOut(input: ResponsesInput, target: WireTarget): ModelEvent[] {
-  const warnings: ModelEvent[] = [];
-  if (input.foreign > 0) {
-    const detail = `${input.foreign} opaque parts of the history belong to another model than "${target.model}" of ${target.provider}.`;
-    warnings.push({ type: "warning", code: "provider_parts_left_out", detail });
-  }
-  if (input.orphaned > 0) {
-    const detail = `${input.orphaned} reasoning items of the history have lost the answer or call they led to.`;
-    warnings.push({ type: "warning", code: "reasoning_items_left_out", detail });
-  }
-  return warnings;
+function reportLeftOut({ foreign, orphaned }: ResponsesInput, target: WireTarget): ModelEvent[] {
+  const whose = `belong to another model than "${target.model}" of ${target.provider}`;
+  const reports = [
+    [foreign, "provider_parts_left_out", `opaque parts of the history ${whose}`],
+    [
+      orphaned,
+      "reasoning_items_left_out",
+      "reasoning items of the history have lost the answer or call they led to",
+    ],
+  ] as const;
+  return reports
+    .filter(([count]) => count > 0)
+    .map(([count, code, what]) => ({ type: "warning", code, detail: `${count} ${what}.` }));
 }

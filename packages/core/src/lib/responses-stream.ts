@@ -172,31 +172,20 @@ class ResponsesDecoder implements StreamDecoder {
   #closeItem(item: WireRecord | undefined, key: unknown, out: ModelEvent[]): void {
     if (item === undefined) return;
     const type = stringAt(item, "type");
-    const after = this.#reasoned;
-    this.#reasoned = type === "reasoning" ? stringAt(item, "id") : undefined;
-    if (type === "message") {
-      const mark = this.#closeMessage(item, { key, after, out });
-      if (mark !== undefined) this.#pushOpaque(toMarkData(mark), out);
-    } else if (type === "function_call" || type === "custom_tool_call") {
+    if (type === "message") this.#closeMessage(item, key, out);
+    else if (type === "function_call" || type === "custom_tool_call") {
       const call = this.#callOf(key);
       call.callId = callIdOf(stringAt(item, "call_id"), call.callId, stringAt(item, "id"));
       call.name = stringAt(item, "name") || call.name;
       this.#calls.delete(key);
       const args = this.#closeCall(call, (item["arguments"] ?? item["input"]) || call.text, out);
-      const { callId } = call;
-      if (after !== undefined)
-        this.#pushOpaque(toMarkData({ after, callId, digest: partnerDigest(args) }), out);
+      if (this.#reasoned !== undefined)
+        this.#mark({ after: this.#reasoned, callId: call.callId, digest: partnerDigest(args) }, out);
     } else this.#pushOpaque(asJson(item), out, PROVIDER_RUN.test(type));
+    this.#reasoned = type === "reasoning" ? stringAt(item, "id") : undefined;
   }
 
-  #closeMessage(
-    item: WireRecord,
-    {
-      key,
-      after,
-      out,
-    }: { readonly key: unknown; readonly after: string | undefined; readonly out: ModelEvent[] },
-  ): PartnerMark | undefined {
+  #closeMessage(item: WireRecord, key: unknown, out: ModelEvent[]): void {
     let text = "";
     for (const part of listAt(item, "content")) {
       if (!isRecord(part)) continue;
@@ -204,9 +193,9 @@ class ResponsesDecoder implements StreamDecoder {
       text += stringAt(part, "text") + stringAt(part, "refusal");
     }
     if (!this.#spoken.has(key) && text !== "") out.push({ type: "text_delta", text });
-    const phase = stringAt(item, "phase") || undefined;
-    if (text === "" || (phase ?? after) === undefined) return undefined;
-    return defined({ phase, id: stringAt(item, "id") || undefined, after, digest: partnerDigest(text) });
+    const [phase, id] = [stringAt(item, "phase") || undefined, stringAt(item, "id") || undefined];
+    if (text === "" || (phase ?? this.#reasoned) === undefined) return;
+    this.#mark(defined({ phase, id, after: this.#reasoned, digest: partnerDigest(text) }), out);
   }
 
   #closeCall({ index, callId, name }: OpenCall, raw: unknown, out: ModelEvent[]): JsonObject {
@@ -215,6 +204,10 @@ class ResponsesDecoder implements StreamDecoder {
     const args = argsError === undefined ? (this.#options.restore?.(name, parsed) ?? parsed) : parsed;
     out.push(defined({ type: "tool_call" as const, index, callId, name, args, argsText, argsError }));
     return args;
+  }
+
+  #mark(mark: PartnerMark, out: ModelEvent[]): void {
+    this.#pushOpaque(toMarkData(mark), out);
   }
 
   #pushOpaque(data: Json, out: ModelEvent[], isProviderRun: boolean = false): void {

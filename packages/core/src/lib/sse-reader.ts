@@ -6,37 +6,26 @@ import { ProtocolError } from "./errors.ts";
 export interface SseEvent {
   readonly event: string;
   readonly data: string;
-  readonly id?: string;
 }
 
-/** How much one event may hold, in UTF-16 code units. Default 16 Mi, which fits a streamed image. */
-export interface SseReaderOptions {
-  readonly maxEventChars?: number;
-}
-
+/** How much one event may hold, in UTF-16 code units; a streamed image fits. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024;
 const LF = 10;
 const COLON = 58;
 
 /**
  * Reads a server-sent events body (WHATWG HTML, "server-sent events") piece by piece. Bytes may be cut
- * anywhere, also inside a UTF-8 sequence or a CRLF; lines end with LF, CRLF or CR; comments, unknown fields and
+ * anywhere, also inside a UTF-8 sequence or a CRLF; lines end with LF, CRLF or CR; comments, ids, unknown fields and
  * a byte order mark are skipped. Memory is bounded by the one open event: over the limit it throws
  * `ProtocolError`.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder();
-  readonly #maxChars: number;
   // The open line, kept as a rope: only complete lines are looked at, so one-byte pieces cost no more than one.
   #line = "";
   #afterCr = false;
   #data: string | undefined;
   #event = "";
-  #id: string | undefined;
-
-  constructor(options: SseReaderOptions = {}) {
-    this.#maxChars = options.maxEventChars ?? MAX_EVENT_CHARS;
-  }
 
   /** Takes the next bytes and appends every event they complete to `out`. */
   push(bytes: Uint8Array, out: SseEvent[]): void {
@@ -85,7 +74,6 @@ export class SseReader {
     const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
     if (field === "data") this.#addData(value);
     else if (field === "event") this.#event = value;
-    else if (field === "id" && !value.includes("\0")) this.#id = value;
   }
 
   #addData(value: string): void {
@@ -99,11 +87,11 @@ export class SseReader {
     if (this.#data === undefined) return;
     const data = this.#data;
     this.#data = undefined;
-    out.push(this.#id === undefined ? { event, data } : { event, data, id: this.#id });
+    out.push({ event, data });
   }
 
   #checkSize(chars: number): void {
-    if (chars <= this.#maxChars) return;
-    throw new ProtocolError(`One server-sent event is larger than ${this.#maxChars} characters.`);
+    if (chars <= MAX_EVENT_CHARS) return;
+    throw new ProtocolError(`One server-sent event is larger than ${MAX_EVENT_CHARS} characters.`);
   }
 }
