@@ -18,10 +18,14 @@ export const AGENTS_LINES = 150;
 /** A run that saw fewer files than this looked at the wrong folder or through a broken parser. */
 export const MIN_SOURCE_FILES = 30;
 
-/** Lines of a package without its tests; packages that are not named here are only reported. */
+/**
+ * Lines of a package without its tests; packages that are not named here are only reported. Core, mcp-server and
+ * adapter-local stand above what architecture.md names: decisions/007-size-budgets.md.
+ */
 export const PACKAGE_LINES = {
-  core: 6000,
-  "mcp-server": 700,
+  core: 13000,
+  "mcp-server": 1500,
+  "adapter-local": 1000,
   agents: 1200,
   workflows: 1200,
   memory: 1000,

@@ -120,6 +120,7 @@ export {
   fillPlaceholders,
   loadPromptPreset,
 } from "./lib/prompt.ts";
+export { type PromptSource, resolvePrompt } from "./lib/resolve-prompt.ts";
 export { type Redactor, createRedactor } from "./lib/redactor.ts";
 export {
   type AnyToolDefinition,

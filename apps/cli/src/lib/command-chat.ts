@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
-import type { ToolView } from "@openfunctions/core";
+import { type ToolView, loadPromptPreset, resolvePrompt } from "@openfunctions/core";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
 import { dataHome } from "./data-home.ts";
@@ -16,6 +16,7 @@ export interface ChatCommandOptions {
   readonly provider?: string;
   readonly model?: string;
   readonly prompt?: string;
+  readonly preset?: string;
 }
 
 const HELP =
@@ -23,7 +24,8 @@ const HELP =
 
 /** Reads lines until /quit or the end of input. */
 export async function chatCommand(options: ChatCommandOptions): Promise<void> {
-  const { provider, model, prompt } = options;
+  const { provider, model } = options;
+  const prompt = await promptOf(options);
   const tools = await openTools({
     home: dataHome(),
     ...(options.from === undefined ? {} : { from: options.from }),
@@ -50,6 +52,11 @@ export async function chatCommand(options: ChatCommandOptions): Promise<void> {
     terminal.prompt();
   }
   terminal.close();
+}
+
+async function promptOf({ prompt, preset }: ChatCommandOptions): Promise<string | undefined> {
+  if (preset !== undefined) return loadPromptPreset(preset);
+  return prompt === undefined ? undefined : resolvePrompt(prompt);
 }
 
 /** Ctrl-C: stops the turn that is under way, or leaves when there is none. */

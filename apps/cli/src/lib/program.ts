@@ -43,6 +43,7 @@ function addChat(program: Command): void {
     )
     .option("--model <id>", "the model to ask")
     .option("--prompt <text>", "instructions, as text")
+    .option("--preset <name>", "instructions of ours: assistant, concise or researcher")
     .addHelpText("after", "\nExample:\n  openfunctions chat --provider offline --from tools.ts\n")
     .action(async (options) => (await import("./command-chat.ts")).chatCommand(options));
 }

@@ -80,6 +80,20 @@ describe("connectProvider", () => {
     expect(registry.listNames()).toEqual(["desk_find"]);
   });
 
+  it("registers only what is wanted, and fails on a taken name where asked", async () => {
+    const registry = new ToolRegistry();
+    const connection = await connectProvider(provider(), registry, {
+      include: ["desk_list", "desk_find"],
+      exclude: ["desk_find"],
+    });
+    expect(connection.registered).toEqual(["desk_list"]);
+    const second = provider({ id: "other" });
+    await expect(connectProvider(second, registry, { onConflict: "error" })).rejects.toMatchObject({
+      code: "duplicate_tool",
+    });
+    expect(registry.listNames()).toEqual(["desk_list"]);
+  });
+
   it("a connect that hangs is a timeout naming the id, and what connects late is closed again", async () => {
     let closed = 0;
     const late: ConnectedProvider = {

@@ -92,6 +92,11 @@ export interface ConnectProviderOptions extends ProviderConnectOptions {
   readonly config?: ProviderConfig;
   /** Default 10 000. */
   readonly connectTimeoutMs?: number;
+  /** A tool name the registry has: the registry's is kept (default), or connecting fails. */
+  readonly onConflict?: "keep" | "error";
+  /** Only these of the provider's tools. */
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
 }
 
 /** A provider whose tools are in a registry. */
@@ -122,7 +127,7 @@ export async function connectProvider(
   const release = claimId(registry, id);
   try {
     const connected = await connectInTime(provider, id, options);
-    return await registerTools({ connected, id, registry, release });
+    return await registerTools({ connected, id, registry, release }, options);
   } catch (cause) {
     release();
     throw cause;
@@ -194,14 +199,18 @@ interface Connecting {
   readonly release: () => void;
 }
 
-async function registerTools({ connected, id, registry, release }: Connecting): Promise<ProviderConnection> {
+async function registerTools(
+  { connected, id, registry, release }: Connecting,
+  { include, exclude = [], onConflict = "keep" }: ConnectProviderOptions,
+): Promise<ProviderConnection> {
+  const isWanted = ({ name }: Tool): boolean => include?.includes(name) !== false && !exclude.includes(name);
   const registered: string[] = [];
   const skipped: { readonly name: string; readonly reason: string }[] = [];
   const removeAll = (): void => registered.splice(0).forEach((name) => registry.unregister(name));
   const replaceAll = (): void => {
-    const next = tagged(connected.createTools(), id);
+    const next = tagged(connected.createTools(), id).filter(isWanted);
     removeAll();
-    const free = next.filter((tool) => !registry.has(tool.name));
+    const free = onConflict === "error" ? next : next.filter((tool) => !registry.has(tool.name));
     const taken = next.filter((tool) => !free.includes(tool));
     const reason = "the registry already has a tool of this name";
     skipped.splice(0, skipped.length, ...taken.map(({ name }) => ({ name, reason })));

@@ -260,8 +260,7 @@ export class RunState {
   /** Stops the clock and everything that still runs. */
   stop(): void {
     this.#release();
-    if (!this.#controller.signal.aborted)
-      this.#controller.abort(RUN_OVER);
+    if (!this.#controller.signal.aborted) this.#controller.abort(RUN_OVER);
   }
 
   #lint(): void {

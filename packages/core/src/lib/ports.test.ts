@@ -7,7 +7,8 @@ describe("ports", () => {
     const clock = fakeClock();
     const { ids } = createPorts({ clock });
     const made = Array.from({ length: 5_000 }, () => ids());
-    for (const id of made) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    for (const id of made)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect([...made].sort()).toEqual(made);
     expect(new Set(made).size).toBe(made.length);
     expect(Number.parseInt((made[0] ?? "").replaceAll("-", "").slice(0, 12), 16)).toBe(clock.now());

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { autoToolGuide, composePrompt, fenceData, fillPlaceholders, loadPromptPreset } from "./prompt.ts";
+import { resolvePrompt } from "./resolve-prompt.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 
@@ -61,5 +62,20 @@ describe("prompts", () => {
     expect(text.match(/<\/data>/g)).toHaveLength(1);
     expect(text).not.toContain("<rules>");
     expect(text.split("\n")[0]).not.toContain('"><b');
+  });
+
+  it("a prompt source is never guessed", async () => {
+    expect(await resolvePrompt("You are kind.")).toBe("You are kind.");
+    expect(await resolvePrompt({ preset: "concise" })).toBe(loadPromptPreset("concise"));
+    expect(await resolvePrompt({ text: "notes.md" })).toBe("notes.md");
+    expect(await resolvePrompt({ file: "a.md" }, async () => "---\ntitle: x\n---\nbody")).toBe("body");
+    await expect(resolvePrompt("notes.md")).rejects.toMatchObject({
+      code: "bad_prompt",
+      hint: expect.stringContaining("file"),
+    });
+    await expect(resolvePrompt("assistent")).rejects.toMatchObject({
+      code: "bad_prompt",
+      hint: expect.stringContaining("preset"),
+    });
   });
 });
