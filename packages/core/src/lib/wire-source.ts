@@ -73,14 +73,15 @@ function sseReader(reader: Reader): WireSource["read"] {
   const events: SseEvent[] = [];
   let ended = false;
   return async () => {
-    while (!ended && events.length === 0) {
+    for (;;) {
+      const parsed = takeParsed(events, ended);
+      if (parsed.length > 0) return parsed;
+      if (ended) return undefined;
       const { done, value } = await reader.read();
       if (done) sse.end(events);
       else sse.push(value, events);
       ended = done;
     }
-    const parsed = takeParsed(events, ended);
-    return parsed.length === 0 ? undefined : parsed;
   };
 }
 
@@ -101,8 +102,21 @@ function takeParsed(events: SseEvent[], ended: boolean): unknown[] {
   return parsed;
 }
 
+/**
+ * Events of the Responses API that repeat what their deltas said and the items' ends say again (ResponseStreamEvent of
+ * openai 7.59.0). No decoder reads them, and some hold the whole response, so they are not even parsed.
+ */
+const REPEATING: ReadonlySet<string> = new Set([
+  "response.in_progress",
+  "response.content_part.added",
+  "response.content_part.done",
+  "response.output_text.done",
+  "response.function_call_arguments.done",
+]);
+
 function parseEvent(event: SseEvent, mayBeCut: boolean): unknown {
   if (event.data === DONE) return DONE;
+  if (REPEATING.has(event.event)) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(event.data);
