@@ -120,7 +120,7 @@ function writeCanonical(value: unknown, depth: number, reduce?: ReduceObject): s
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw notJson(String(value));
-    return JSON.stringify(value);
+    return String(value);
   }
   if (depth > MAX_CANONICAL_DEPTH) throw notJson("a cycle or nesting over 512 levels");
   if (Array.isArray(value)) return writeArray(value, depth, reduce);
@@ -152,7 +152,7 @@ function writeObject(value: Record<string, unknown>, depth: number, reduce?: Red
     const item = value[key];
     if (item === undefined) continue;
     if (text.length > 1) text += ",";
-    text += `${writeString(key)}:${writeCanonical(item, depth + 1, reduce)}`;
+    text += writeKey(key) + writeCanonical(item, depth + 1, reduce);
   }
   return `${text}}`;
 }
@@ -160,10 +160,32 @@ function writeObject(value: Record<string, unknown>, depth: number, reduce?: Red
 /** The keys by UTF-16 code unit (RFC 8785 section 3.2.3), which is how JavaScript compares strings. */
 function sortedKeysOf(value: Record<string, unknown>): readonly string[] {
   const keys = Object.keys(value);
+  if (keys.length > FEW_KEYS) return keys.sort();
+  // Insertion: the few keys of a record are nearly in order, and a sort would allocate.
   for (let index = 1; index < keys.length; index += 1) {
-    if ((keys[index - 1] ?? "") > (keys[index] ?? "")) return keys.sort();
+    const key = keys[index] ?? "";
+    let place = index;
+    for (let before = keys[place - 1]; before !== undefined && before > key; before = keys[place - 1]) {
+      keys[place] = before;
+      place -= 1;
+    }
+    keys[place] = key;
   }
   return keys;
+}
+
+const FEW_KEYS = 24;
+
+// The keys of one program are few, and the text of each is always the same.
+const KEY_TEXTS = new Map<string, string>();
+const MAX_KEY_TEXTS = 1_000;
+
+function writeKey(key: string): string {
+  const known = KEY_TEXTS.get(key);
+  if (known !== undefined) return known;
+  const text = `${writeString(key)}:`;
+  if (KEY_TEXTS.size < MAX_KEY_TEXTS) KEY_TEXTS.set(key, text);
+  return text;
 }
 
 function notJson(what: string): InputError {

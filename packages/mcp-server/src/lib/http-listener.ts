@@ -43,8 +43,7 @@ async function serve(
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(incoming.headersDistinct))
     headers.set(name, values.join(", "));
-  const body =
-    method === "POST" ? { body: incoming.iterator({ destroyOnReturn: false }), duplex: "half" as const } : {};
+  const body = method === "POST" ? { body: incoming, duplex: "half" as const } : {};
   const request = new Request(new URL(url, "http://localhost"), {
     method,
     headers,

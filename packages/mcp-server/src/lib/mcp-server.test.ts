@@ -158,6 +158,9 @@ describe("the end", () => {
     expect(await quick).toMatchObject({ content: [{ text: "waited" }] });
     expect(await slow).toBe("gone");
     expect(waits).toEqual({ running: 0, aborted: 1 });
+    const started = performance.now();
+    await server.close(5_000); // nothing runs any more
+    expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
 
