@@ -93,7 +93,7 @@ async function send(
     headers,
     body = "",
     path = "/mcp",
-  }: { method?: string; headers: Record<string, string>; body?: string; path?: string },
+  }: { method?: string; headers: Record<string, string>; body?: string | Uint8Array; path?: string },
 ): Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }> {
   const sent = httpRequest({
     host: "127.0.0.1",

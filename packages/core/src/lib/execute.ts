@@ -15,8 +15,8 @@ import type { CallResult, FailureOutcome, FailureResult, Outcome, SuccessResult 
 import type { CallAuthority } from "./run-event.ts";
 import { CallControl } from "./call-control.ts";
 import { isStandardSchema } from "./schema.ts";
-import type { Tool } from "./tool.ts";
-import { createToolContext } from "./tool-context.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+import { CallToolContext } from "./tool-context.ts";
 import { outputProblem } from "./validate-output.ts";
 
 /** One call as it was asked for. */
@@ -190,24 +190,19 @@ class Call {
     return this.#settle(tool, end, control);
   }
 
-  #toolContext(tool: Tool, prepared: Accepted, control: CallControl): ReturnType<typeof createToolContext> {
-    const key = this.#idempotencyKey(tool, prepared.args);
-    return createToolContext(
-      {
-        callId: this.#callId,
-        call: this.#context,
-        control,
-        ...(key === undefined ? {} : { idempotencyKey: key }),
-      },
-      {
-        ports: this.#context.ports ?? this.#context.run?.ports ?? this.#runtime.ports,
-        logger: this.#runtime.logger,
-      },
-      (update) => {
+  #toolContext(tool: Tool, prepared: Accepted, control: CallControl): ToolContext {
+    return new CallToolContext({
+      callId: this.#callId,
+      call: this.#context,
+      control,
+      idempotencyKey: this.#idempotencyKey(tool, prepared.args),
+      ports: this.#context.ports ?? this.#context.run?.ports ?? this.#runtime.ports,
+      logger: this.#runtime.logger,
+      report: (update) => {
         if (control.done) return;
         this.#runtime.notify("call:progress", { callId: this.#callId, name: tool.name, update });
       },
-    );
+    });
   }
 
   /** A keyed call without a key of its own gets `digest(scope id, tool, arguments)`. */
