@@ -14,6 +14,7 @@ import { createRedactor } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
 import type { RunContext } from "./run-context.ts";
 import type { AnyRunEvent, LiveEvent, StopReason } from "./run-event.ts";
+import { LateHandlers, LogJournal } from "./run-journal.ts";
 import { RunLog } from "./run-log.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { composeInstructions, createRunContext, describeStart } from "./run-start.ts";
@@ -40,7 +41,7 @@ export class RunState {
   readonly #controller = new AbortController();
   readonly #gate = createGate(MAX_CONCURRENT_CALLS);
   readonly #digester = new RequestDigester();
-  readonly #late = new Set<Promise<void>>();
+  readonly #late: LateHandlers;
   readonly #steering: string[] = [];
   readonly #instructions: ReturnType<typeof composeInstructions>;
   /** The history as the linter last passed it, grown by well-formed turns since; any other history is linted anew. */
@@ -72,6 +73,7 @@ export class RunState {
       deliver,
       ...(options.store === undefined ? {} : { store: options.store }),
     });
+    this.#late = new LateHandlers(this.log);
   }
 
   /** The history so far. */
@@ -160,22 +162,8 @@ export class RunState {
 
   /** The scope of the call at `index` of the current reply. */
   scope(index: number): CallScope {
-    const { log } = this;
-    return {
-      gate: this.#gate,
-      guard: this.guard,
-      journal: {
-        round: this.#rounds - 1,
-        index,
-        seal: log.seal,
-        emit: (type, data) => log.emit(type, data),
-        flush: () => log.flush(),
-        get failure() {
-          return log.failure;
-        },
-        late: (callId, settled) => this.#keepLate(callId, settled),
-      },
-    };
+    const journal = new LogJournal(this.log, this.#late, { round: this.#rounds - 1, index });
+    return { gate: this.#gate, guard: this.guard, journal };
   }
 
   /** Notes that a model call begins. */
@@ -248,13 +236,8 @@ export class RunState {
   }
 
   /** Waits until late handlers have come to their end, at most `ms` milliseconds. */
-  async waitForLate(ms: number): Promise<void> {
-    if (this.#late.size === 0) return;
-    const done = new AbortController();
-    const { clock } = this.context.ports;
-    const grace = clock.sleep(ms, done.signal).catch(() => {});
-    await Promise.race([Promise.all(this.#late), grace]);
-    done.abort();
+  waitForLate(ms: number): Promise<void> {
+    return this.#late.wait(ms, this.context.ports.clock);
   }
 
   /** Stops the clock and everything that still runs. */
@@ -296,14 +279,6 @@ export class RunState {
 
   #hasWriteTools(): boolean {
     return this.tools.view.getAll().some((tool) => !isReadOnly(tool.contract));
-  }
-
-  #keepLate(callId: string, settled: Promise<void>): void {
-    const noted = settled.then(() => {
-      this.#late.delete(noted);
-      if (!this.log.ended) this.log.emit("tool.settled", { callId });
-    });
-    this.#late.add(noted);
   }
 
   /** Follows the caller's signal, the parent's signal and the wall clock. */

@@ -12,6 +12,7 @@ import type { CallResult } from "./result.ts";
 import { type RunContext } from "./run-context.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { RunStart } from "./run-event.ts";
+import { LateHandlers, LogJournal } from "./run-journal.ts";
 import { RunLog } from "./run-log.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { RunStore } from "./run-store.ts";
@@ -48,29 +49,18 @@ export async function runCall(
   options: RunCallOptions,
 ): Promise<{ readonly result: CallResult; readonly record: RunRecord }> {
   const { context, log } = openCall(tools, name, options);
-  const late: Promise<void>[] = [];
+  const late = new LateHandlers(log);
   const { seal } = log;
   const result = await tools.execute(name, args, {
     ...options,
     run: context,
     scope: {
       gate: options.gate ?? createGate(1),
-      journal: {
-        round: 0,
-        index: 0,
-        seal,
-        emit: (type, data) => log.emit(type, data),
-        flush: () => log.flush(),
-        get failure() {
-          return log.failure;
-        },
-        late: (callId, settled) =>
-          late.push(settled.then(() => log.ended || log.emit("tool.settled", { callId })).then(() => {})),
-      },
+      journal: new LogJournal(log, late, { round: 0, index: 0 }),
     },
   });
   if (result.code === "cancelled") {
-    await Promise.race([Promise.all(late), context.ports.clock.sleep(late.length === 0 ? 0 : GRACE_MS)]);
+    await late.wait(GRACE_MS, context.ports.clock);
     log.emit("run.cancelled", { stopReason: "caller_abort", reason: seal("the call was cancelled") });
   } else {
     const text = result.success ? JSON.stringify(result.data) : result.error;
