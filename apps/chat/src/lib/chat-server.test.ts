@@ -214,6 +214,32 @@ describe("the chat server", () => {
     expect(JSON.stringify(asked)).not.toContain("two");
   });
 
+  it("a client that leaves /chat cancels its run too, and the thread goes on", async () => {
+    let left = false;
+    const adapter = scriptedAdapter([
+      (request) => {
+        request.signal?.addEventListener("abort", () => {
+          left = true;
+        });
+        return { stall: true };
+      },
+      { text: "next" },
+    ]);
+    const { url } = await start(adapter);
+    const controller = new AbortController();
+    const asking = post(
+      `${url}/chat`,
+      { message: "one", threadId: "t" },
+      { signal: controller.signal },
+    ).catch(() => "cut");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    controller.abort();
+    expect(await asking).toBe("cut");
+    const next = await post(`${url}/chat`, { message: "two", threadId: "t" });
+    expect(await next.json()).toMatchObject({ text: "next" });
+    expect(left).toBe(true);
+  });
+
   it("keeps turns of one thread in order and threads apart; reset begins anew", async () => {
     const adapter = scriptedAdapter([
       { text: "a", delayMs: 20 },
