@@ -40,6 +40,8 @@ export class CallControl {
 
   /** Why the call was stopped, or undefined while it may run. */
   get stop(): CallStop | undefined {
+    // The caller's signal is listened to only once somebody waits, so until then it is asked.
+    if (this.#caller?.aborted === true) this.#end("cancelled", this.#caller.reason);
     return this.#stop;
   }
 
@@ -52,6 +54,7 @@ export class CallControl {
   onStop(callback: () => void): void {
     this.#arm();
     this.#onStop = callback;
+    if (this.#stop !== undefined) callback();
   }
 
   /** Clears the timer and lets go of the caller's signal. */
@@ -62,7 +65,7 @@ export class CallControl {
   }
 
   #arm(): void {
-    if (this.#cancelTimer !== undefined || this.done) return;
+    if (this.stop !== undefined || this.#cancelTimer !== undefined || this.done) return;
     this.#cancelTimer = this.#clock.after(this.timeoutMs, () => {
       const reason = new DOMException(`The call took longer than ${this.timeoutMs} ms.`, "TimeoutError");
       this.#end("tool_timeout", reason);

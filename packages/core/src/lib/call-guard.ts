@@ -19,6 +19,7 @@ export class CallGuard {
   #total = 0;
   #streak = { key: "", result: "", count: 0 };
   #refusals = 0;
+  #overQuota = false;
 
   constructor(limits: RunLimits) {
     this.#limits = limits;
@@ -29,9 +30,14 @@ export class CallGuard {
     return this.#total;
   }
 
+  /** True once a call was refused because the run had made all it may make. */
+  get overQuota(): boolean {
+    return this.#overQuota;
+  }
+
   /** True once the model insisted on a refused call as often as it was allowed to repeat it. */
   get exhausted(): boolean {
-    return this.#refusals >= this.#limits.maxRepeats;
+    return this.#refusals > 0 && this.#refusals >= this.#limits.maxRepeats;
   }
 
   /** Counts the call in, or says why not. `argsText` is the JSON text of its arguments. */
@@ -42,6 +48,7 @@ export class CallGuard {
       return quota(`"${tool.name}" may be called ${allowed} times in one run and was. Go on without it.`);
     }
     if (this.#total >= this.#limits.maxToolCalls) {
+      this.#overQuota = true;
       return quota(
         `This run may make ${this.#limits.maxToolCalls} tool calls and has made them. Answer with what is known.`,
       );

@@ -109,7 +109,8 @@ class ReplyAssembly {
     if (this.#calls.has(event.index)) {
       throw new ProtocolError(`The stream finished tool call ${event.index} twice.`);
     }
-    const { callId, name, args, argsText, argsError } = event;
+    const { args, argsText, argsError } = event;
+    const [callId, name] = [event.callId.toWellFormed(), event.name.toWellFormed()];
     this.#calls.set(event.index, {
       callId,
       name,

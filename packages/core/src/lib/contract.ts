@@ -181,11 +181,25 @@ function checkPart(part: string, value: unknown, fields: Record<string, readonly
   for (const [index, [key, allowed]] of Object.entries(fields).entries()) {
     const item = value[key];
     const path = `${part}.${key}`;
-    if (allowed === null) continue;
+    if (allowed === null) {
+      if (item !== undefined && !isOfKind(key, item)) throw fault(path, `"${path}" is of the wrong type.`);
+      continue;
+    }
     if (item === undefined && index === 0) throw fault(path, `Contract needs "${path}".`);
     if (item !== undefined && !allowed.some((known) => known === item))
       throw fault(path, `"${path}" is ${JSON.stringify(item)}; use one of ${allowed.join(", ")}.`);
   }
+}
+
+const LISTS = ["scopes", "domains", "methods", "coverage", "useWhen", "avoidWhen"];
+const FLAGS = ["openWorld", "parallelSafe"];
+const NUMBERS = ["timeoutMs", "maxCallsPerRun", "maxResultChars"];
+
+function isOfKind(key: string, item: unknown): boolean {
+  if (LISTS.includes(key)) return Array.isArray(item) && item.every((one) => typeof one === "string");
+  if (FLAGS.includes(key)) return typeof item === "boolean";
+  if (key === "readback") return isPlainObject(item);
+  return NUMBERS.includes(key) || typeof item === "string";
 }
 
 function checkKnown(prefix: string, value: object, fields: object): void {

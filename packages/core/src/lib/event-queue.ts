@@ -1,5 +1,6 @@
 /** Hands events from a writer to one reader, in order, without making the writer wait. */
 
+import { InputError } from "./errors.ts";
 import type { AnyRunEvent, LiveEvent } from "./run-event.ts";
 
 type Item = AnyRunEvent | LiveEvent;
@@ -34,6 +35,7 @@ export class EventQueue implements AsyncIterable<Item> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item> {
+    if (this.#reading) throw new InputError("The events of a run are read once; another reader is at it.");
     this.#reading = true;
     try {
       for (;;) {

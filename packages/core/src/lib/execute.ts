@@ -181,6 +181,7 @@ class Call {
         code: "store_failed",
       });
     }
+    if (control.stop !== undefined) return this.#stopped(tool, control, "not_started");
     this.#runtime.notify("call:started", { callId: this.#callId, name: tool.name, ...this.#runId() });
     const end = await runHandler(
       tool,
@@ -199,8 +200,9 @@ class Call {
       ports: this.#context.ports ?? this.#context.run?.ports ?? this.#runtime.ports,
       logger: this.#runtime.logger,
       report: (update) => {
-        if (control.done) return;
+        if (control.done) return false;
         this.#runtime.notify("call:progress", { callId: this.#callId, name: tool.name, update });
+        return true;
       },
     });
   }

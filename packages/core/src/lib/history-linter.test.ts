@@ -34,12 +34,17 @@ describe("lintHistory", () => {
     expect(messages[2]).toMatchObject({
       role: "tool",
       content: [
-        { callId: "1", isError: true, synthetic: true, result: expect.stringContaining("did not run") },
+        {
+          callId: "1",
+          isError: true,
+          synthetic: true,
+          result: expect.stringContaining("outcome is unknown"),
+        },
       ],
     });
-    const known = lintHistory(history, { lookUp: () => ({ outcome: "unknown" as const }) });
+    const known = lintHistory(history, { lookUp: () => ({ outcome: "not_started" as const }) });
     expect(known.messages[2]?.content).toMatchObject([
-      { result: expect.stringContaining("unknown"), synthetic: true },
+      { result: expect.stringContaining("did not run"), synthetic: true },
     ]);
     const recorded = lintHistory(history, {
       lookUp: () => ({ outcome: "succeeded" as const, text: "it is 5" }),

@@ -187,7 +187,8 @@ class Lint {
 function missingResult(call: ToolCallPart, recorded: RecordedCall | undefined): ToolResultPart {
   const base = { type: "tool_result" as const, callId: call.callId, name: call.name };
   if (recorded?.text !== undefined) return { ...base, result: recorded.text };
-  const started = recorded !== undefined && recorded.outcome !== "not_started";
+  // What nobody recorded may have happened: only a record that shows no start says that it did not.
+  const started = recorded?.outcome !== "not_started";
   const text = started
     ? "Error (interrupted): this call began and its outcome is unknown. Do not repeat it; say so, or check by reading."
     : "Error (interrupted): this call did not run.";

@@ -109,6 +109,16 @@ export function canonicalJson(value: unknown, reduce?: ReduceObject): string {
   return writeCanonical(value, 0, reduce);
 }
 
+/** The same JSON with every half of a surrogate pair replaced, so that it has a canonical form. */
+export function wellFormedJson(value: Json): Json {
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: Json) => wellFormedJson(item));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormedJson(item)]),
+  );
+}
+
 /** What stands for an object in canonical text, such as a sealed leaf without its value. */
 export type ReduceObject = (object: Record<string, unknown>) => Record<string, unknown>;
 

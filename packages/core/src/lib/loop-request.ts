@@ -33,6 +33,7 @@ export async function requestReply(state: RunState, first: ModelRequest): Promis
       if (mayCompact && isOverflow(cause)) {
         mayCompact = false;
         request = await state.compact();
+        state.beginModelCall(request);
         continue;
       }
       if (retriesLeft === 0 || !isBrokenStream(cause, attempt)) {

@@ -13,6 +13,7 @@ import { silentLogger } from "./logger.ts";
 import { createRedactor } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
 import type { RunContext } from "./run-context.ts";
+import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { AnyRunEvent, LiveEvent, StopReason } from "./run-event.ts";
 import { LateHandlers, LogJournal } from "./run-journal.ts";
 import { RunLog } from "./run-log.ts";
@@ -133,9 +134,13 @@ export class RunState {
   /** Shortens the history through the compactor, and builds the request again. */
   async compact(): Promise<ModelRequest> {
     const before = this.#messages.length;
-    const compacted = await this.options.compactor?.compact(this.#messages, { signal: this.context.signal });
-    this.#messages = compacted ?? this.#messages;
+    const { compactor } = this.options;
+    if (compactor === undefined) return this.#request();
+    this.#messages = await this.untilStopped(
+      compactor.compact(this.#messages, { signal: this.context.signal }),
+    );
     this.log.emit("history.compacted", { before, after: this.#messages.length });
+    this.#lint();
     return this.#request();
   }
 
@@ -146,13 +151,15 @@ export class RunState {
     if (wasClean) this.#clean = this.#messages;
   }
 
-  /** Adds an accepted reply to the history. A call id that came before makes the linter look, and refuse. */
+  /** True for a call id that stands in the history already. */
+  hasCallId(callId: string): boolean {
+    return this.#callIds.has(callId);
+  }
+
+  /** Adds an accepted reply to the history. */
   observeReply(reply: ModelReply): void {
     if (reply.parts.length > 0) this.append({ role: "assistant", content: reply.parts });
-    for (const { callId } of reply.toolCalls) {
-      if (this.#callIds.has(callId)) this.#clean = undefined;
-      this.#callIds.add(callId);
-    }
+    for (const { callId } of reply.toolCalls) this.#callIds.add(callId);
   }
 
   /** Adds a user message before the next model call. */
@@ -325,9 +332,16 @@ function describeReason(reason: unknown): string {
   return typeof reason === "string" ? reason : "aborted by the caller";
 }
 
+const LIMIT_NAMES = [...Object.keys(DEFAULT_LIMITS), "maxInputTokens", "maxOutputTokens", "maxCostUsd"];
+
 function checkOptions({ adapter, limits, messages }: LoopOptions): void {
   if (messages.length === 0) throw new InputError("A run needs at least one message.");
   for (const [key, value] of Object.entries(limits ?? {})) {
+    if (!LIMIT_NAMES.includes(key)) {
+      throw new ConfigError(`There is no limit "${key}". Limits: ${LIMIT_NAMES.join(", ")}.`, {
+        code: "invalid_config",
+      });
+    }
     if (typeof value === "number" && value >= 0) continue;
     throw new ConfigError(`Limit "${key}" is ${String(value)}; use a number that is not negative.`, {
       code: "invalid_config",

@@ -51,8 +51,21 @@ export async function contentForModel(
   if (typeof content !== "string") return content;
   const limit = tool?.contract.limits?.maxResultChars ?? runtime.limits.maxResultChars;
   if (content.length <= limit) return content;
-  const stored = await runtime.artifacts?.put(content, { ...reader, mediaType: "text/plain" });
-  return shorten(content, limit, stored?.id);
+  return shorten(content, limit, await keepWhole(runtime, content, reader));
+}
+
+/** The id of the artifact that keeps the whole text; none where there is no store or it failed. */
+async function keepWhole(
+  runtime: CallRuntime,
+  content: string,
+  reader: ReaderContext,
+): Promise<string | undefined> {
+  try {
+    return (await runtime.artifacts?.put(content, { ...reader, mediaType: "text/plain" }))?.id;
+  } catch (cause) {
+    runtime.logger.warn("A long result could not be kept as an artifact.", { cause: String(cause) });
+    return undefined;
+  }
 }
 
 function ownContent(

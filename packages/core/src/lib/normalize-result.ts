@@ -1,7 +1,7 @@
 /** What a handler returned, as the JSON that caller, model and record all see. */
 
 import { isErrorCode } from "./errors.ts";
-import { type Json, isPlainObject } from "./json.ts";
+import { type Json, isPlainObject, wellFormedJson } from "./json.ts";
 import type { FailureResult, SuccessResult } from "./result.ts";
 
 /** The normalised result with its JSON text, or why the value is no tool result. */
@@ -25,7 +25,9 @@ export function normalizeResult(value: unknown): NormalizedResult {
   const text = toText(value);
   if (typeof text !== "string") return fail(text.problem);
   if (text.length > MAX_RESULT_CHARS) return fail("returned more than 8 MiB");
-  const result: unknown = JSON.parse(text);
+  // JSON.stringify writes half a surrogate pair as an escape; it has no place in a record or a request.
+  const parsed: Json = JSON.parse(text);
+  const result: unknown = /\\ud[89a-f]/i.test(text) ? wellFormedJson(parsed) : parsed;
   if (!isPlainObject(result)) return fail("returned something other than an object");
   if (result["success"] === true) return success(result, text);
   if (result["success"] === false) return failure(result, text);

@@ -72,6 +72,8 @@ export class RunLog {
 
   /** Appends an event to the chain. It is stored and delivered soon, together with others of the same tick. */
   emit<T extends ChainType>(type: T, data: EventData[T]): void {
+    // An adapter or handler that outlives the run has nothing to add: no event follows the terminal one.
+    if (this.#fold.ended) return;
     const open = {
       v: 1 as const,
       runId: this.runId,

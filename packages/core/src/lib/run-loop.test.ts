@@ -540,6 +540,10 @@ describe("the history of a run", () => {
       [{ toolCalls: [call("add", 1, "same")] }, { toolCalls: [call("add", 2, "same")] }, { text: "never" }],
       { tools: registry },
     );
-    expect(await again.run.result).toMatchObject({ status: "failed", error: { code: "invalid_history" } });
+    expect(await again.run.result).toMatchObject({
+      status: "failed",
+      stopReason: "protocol_error",
+      error: { code: "protocol_error" },
+    });
   });
 });

@@ -1,6 +1,7 @@
 /** Ask, act, observe, until an answer or a limit. */
 
 import type { ModelReply } from "./adapter.ts";
+import { ProtocolError } from "./errors.ts";
 import type { CallResult } from "./result.ts";
 import { act } from "./loop-act.ts";
 import { closeRun } from "./loop-close.ts";
@@ -48,7 +49,7 @@ async function loop(state: RunState): Promise<Ending> {
     const limit = checkLimits(state);
     if (limit !== undefined) return limit;
     const reply = await requestReply(state, request);
-    const cut = accept(reply);
+    const cut = accept(state, reply);
     if (cut !== undefined) return cut;
     state.observeReply(reply);
     const verdict = reply.toolCalls.length === 0 ? await settle(state, reply) : await runCalls(state, reply);
@@ -58,7 +59,14 @@ async function loop(state: RunState): Promise<Ending> {
 }
 
 /** Reply checks: what was cut, refused or filtered is no answer. */
-function accept(reply: ModelReply): Ending | undefined {
+function accept(state: RunState, reply: ModelReply): Ending | undefined {
+  const repeated = reply.toolCalls.find(({ callId }) => state.hasCallId(callId));
+  if (repeated !== undefined) {
+    const error = new ProtocolError(
+      `The call id "${repeated.callId}" came in an earlier turn of this history.`,
+    );
+    return { status: "failed", stopReason: "protocol_error", message: error.message, error };
+  }
   switch (reply.finishReason) {
     case "length":
       return { status: "limit_reached", stopReason: "output_truncated", partial: reply.text };

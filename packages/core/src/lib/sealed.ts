@@ -31,12 +31,17 @@ export function createSealer(
 ): Sealer {
   const salt = options.salt ?? createRandomHex(SALT_BYTES, SALTS_AT_ONCE);
   return <T>(value: T): Sealed<T> => {
-    const clean = options.redact(value as Json) as T; // Proof: only JSON is sealed, and redaction keeps its shape
+    const clean = options.redact(sealable(value as Json)) as T; // Proof: only JSON is sealed, and redaction keeps its shape
     const used = salt();
     const $sealed = commitment(used, clean);
     if (capture === "full") return { $sealed, salt: used, value: clean };
     return capture === "digest" ? { $sealed, salt: used } : { $sealed };
   };
+}
+
+/** Model and tool text may hold half a surrogate pair, which has no canonical form. */
+function sealable(value: Json): Json {
+  return typeof value !== "string" || value.isWellFormed() ? value : value.toWellFormed();
 }
 
 /** The commitment of a value under a salt. */

@@ -17,8 +17,8 @@ export interface ToolContextParts {
   readonly idempotencyKey: string | undefined;
   readonly ports: Ports;
   readonly logger: Logger;
-  /** Receives progress that is JSON; anything else is dropped with a warning. */
-  readonly report: (update: Json) => void;
+  /** Receives progress that is JSON; anything else is dropped with a warning. False once nobody waits for the call. */
+  readonly report: (update: Json) => boolean;
 }
 
 /**
@@ -65,8 +65,12 @@ function reportProgress({ callId, call, logger, report }: ToolContextParts, upda
     logger.warn("A progress update was not JSON and was dropped.", { callId });
     return;
   }
-  report(copy);
-  call.onProgress?.(copy);
+  try {
+    if (!report(copy)) return;
+    call.onProgress?.(copy);
+  } catch (cause) {
+    logger.warn("A listener of progress threw.", { callId, cause: String(cause) });
+  }
 }
 
 /** A direct call has no run; a run it starts is a root, and the call stands in for the parent's limits. */

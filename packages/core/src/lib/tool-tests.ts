@@ -40,7 +40,7 @@ export interface ToolTestReport {
 
 /**
  * Runs each test through `execute`, one after the other. A tool whose contract says `natural` is run twice: the second
- * result has to equal the first. Never throws for a failing test.
+ * call has to succeed or fail as the first did, and a read to answer in the same shape. Never throws for a failing test.
  */
 export async function runToolTests(tools: ToolView, options: ToolTestOptions = {}): Promise<ToolTestReport> {
   const view = tools.snapshot(options.filter);
