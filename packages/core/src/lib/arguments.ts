@@ -1,5 +1,6 @@
 /** Arguments as they came become arguments that fit, or one message that says why they do not. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import { dropUnknown, namesAdded, planOf, removeNulls } from "./argument-plan.ts";
 import { decodeText, repairArguments } from "./argument-repair.ts";
 import { copyJson, isPlainObject, joinPath, type Json, type JsonObject } from "./json.ts";
@@ -113,7 +114,7 @@ function validate(
   if (standard === undefined)
     return after(validatorFor(schema).validate(args), (problems) => ({ problems, params: args }));
   const failed = (cause: unknown): StandardResult<unknown> => ({
-    issues: [{ message: `could not be checked: ${String(cause)}` }],
+    issues: [{ message: `could not be checked: ${describeThrown(cause)}` }],
   });
   const toChecked = (result: StandardResult<unknown>): Checked =>
     result.issues === undefined

@@ -1,9 +1,10 @@
 /** The authority gate: may this call run now? It fails closed. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import type { Logger } from "./logger.ts";
 import type { Grant, Principal } from "./principal.ts";
 import type { CallAuthority } from "./run-event.ts";
-import type { JsonObject } from "./json.ts";
+import { type JsonObject, isPlainObject } from "./json.ts";
 import type { Tool } from "./tool.ts";
 
 /** What a policy is asked. */
@@ -28,7 +29,10 @@ export interface PolicyPort {
 /** The gate's answer: how it was decided, and the refusal if there is one. */
 export interface AuthorityVerdict {
   readonly authority: CallAuthority;
-  readonly refusal?: { readonly code: "approval_required" | "not_permitted"; readonly message: string };
+  readonly refusal?: {
+    readonly code: "approval_required" | "not_permitted" | "cancelled";
+    readonly message: string;
+  };
 }
 
 /** Who asks, with what in hand. `nowMs` is the clock's time. */
@@ -118,15 +122,23 @@ async function applyPolicy(
   };
 }
 
+const DECISIONS: readonly string[] = ["allow", "ask", "deny"];
+
 async function askPolicy(
   request: PolicyRequest,
   policy: PolicyPort,
   logger: Logger,
 ): Promise<PolicyDecision> {
   try {
-    return await policy.decide(request);
+    const answer: unknown = await policy.decide(request);
+    if (isPlainObject(answer) && DECISIONS.includes(String(answer["decision"])))
+      return answer as PolicyDecision; // Proof: by its decision
+    return { decision: "deny", reason: "the policy gave no decision." };
   } catch (cause) {
-    logger.error("The policy threw; the call is denied.", { tool: request.tool.name, cause: String(cause) });
+    logger.error("The policy threw; the call is denied.", {
+      tool: request.tool.name,
+      cause: describeThrown(cause),
+    });
     return { decision: "deny", reason: "the policy could not decide." };
   }
 }

@@ -4,6 +4,7 @@ import { type PreparedArguments, prepareArguments } from "./arguments.ts";
 import { type AuthorityVerdict, decideAuthority } from "./authority.ts";
 import type { CallContext, CallRuntime, CallScope } from "./call-context.ts";
 import { isReadOnly, isRepeatable } from "./contract.ts";
+import { describeStack, describeThrown, isThrownError } from "./describe-thrown.ts";
 import { digest } from "./digest.ts";
 import { type Holding, type KeyedLock, holdAll } from "./gate.ts";
 import { type HandlerEnd, runHandler } from "./handler-race.ts";
@@ -17,6 +18,7 @@ import { CallControl } from "./call-control.ts";
 import { isStandardSchema } from "./schema.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { CallToolContext } from "./tool-context.ts";
+import { untilAborted } from "./until-aborted.ts";
 import { outputProblem } from "./validate-output.ts";
 
 /** One call as it was asked for. */
@@ -37,7 +39,8 @@ export async function executeCall(
 ): Promise<CallResult> {
   const call = new Call(runtime, order);
   const tool = tools.get(order.name);
-  if (tool === undefined) return call.refuseUnresolved(unknownToolMessage(order.name, [...tools.keys()]));
+  if (tool === undefined)
+    return call.refuseUnresolved(unknownToolMessage(describeThrown(order.name), [...tools.keys()]));
   const prepared = await prepareArguments(inputOf(tool), order.args, {
     origin: order.context.origin ?? "program",
   });
@@ -107,7 +110,7 @@ class Call {
 
   async decide(tool: Tool, args: JsonObject): Promise<AuthorityVerdict> {
     const { run } = this.#context;
-    const verdict = await decideAuthority(
+    const deciding = decideAuthority(
       {
         tool,
         args,
@@ -120,6 +123,12 @@ class Call {
       this.#runtime.policy,
       this.#runtime.logger,
     );
+    const verdict = deciding instanceof Promise ? await untilAborted(deciding, this.#signal) : deciding;
+    if (verdict === undefined) {
+      const authority = { level: tool.contract.authority.level, decision: "denied" as const };
+      const message = `"${tool.name}" was cancelled while its policy decided. It did not run.`;
+      return { authority, refusal: { code: "cancelled", message } };
+    }
     this.#authority = verdict.authority;
     return verdict;
   }
@@ -174,7 +183,8 @@ class Call {
       ...(idempotencyKey === undefined ? {} : { idempotencyKeySource: "caller" as const }),
     });
     // The intent of a write is durable before its handler starts.
-    if (journal !== undefined && !isReadOnly(tool.contract)) await journal.flush();
+    if (journal !== undefined && !isReadOnly(tool.contract))
+      await untilAborted(journal.flush(), this.#signal);
     if (journal?.failure !== undefined) {
       return this.#fail(failure("The run's store failed; the call did not run."), {
         outcome: "not_started",
@@ -255,11 +265,11 @@ class Call {
 
   #threw(tool: Tool, error: unknown, outcome: FailureOutcome): CallResult {
     const message =
-      typeof error === "string" ? error : error instanceof Error ? error.message : `"${tool.name}" threw.`;
+      typeof error === "string" || isThrownError(error) ? describeThrown(error) : `"${tool.name}" threw.`;
     const retryable = isRepeatable(tool.contract);
     return this.#fail(
       { ...failure(message), retryable },
-      { outcome, code: "tool_failed", cause: causeText(error) },
+      { outcome, code: "tool_failed", cause: describeStack(error) },
     );
   }
 
@@ -368,15 +378,4 @@ function failure(error: string): FailureResult {
 function plainResult(result: CallResult): Json {
   const { callId: _callId, ...rest } = result;
   return rest as Json; // Proof: built from JSON parts only
-}
-
-/** Stack and cause of what a handler threw, for the sealed part of the record. */
-function causeText(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const cause = error.cause === undefined ? "" : `\ncaused by: ${describeCause(error.cause)}`;
-  return `${error.stack ?? error.message}${cause}`;
-}
-
-function describeCause(cause: unknown): string {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

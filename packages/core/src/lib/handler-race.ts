@@ -18,10 +18,10 @@ export function runHandler(
   let value: unknown;
   try {
     value = tool.handler(input.params as never, input.context); // Proof: params passed the tool's own inputSchema
+    if (!isThenable(value)) return { type: "returned", value };
   } catch (error) {
     return { type: "threw", error };
   }
-  if (!isThenable(value)) return { type: "returned", value };
   return race(Promise.resolve(value), control);
 }
 

@@ -43,11 +43,16 @@ export function copyJson(
   maxDepth: number = MAX_JSON_DEPTH,
 ): { readonly copy: Json; readonly problems: readonly JsonProblem[] } {
   const state: CopyState = { problems: [], open: [], maxDepth };
-  return { copy: copyValue(value, "", state), problems: state.problems };
+  try {
+    return { copy: copyValue(value, "", state), problems: state.problems };
+  } catch {
+    return { copy: null, problems: [{ path: "", problem: "throws when it is read, so it is not JSON" }] };
+  }
 }
 
 function copyValue(value: unknown, path: string, state: CopyState): Json {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "string") return value.toWellFormed();
+  if (value === null || typeof value === "boolean") return value;
   if (typeof value === "number") {
     if (!Number.isFinite(value))
       state.problems.push({ path, problem: `is ${String(value)}, which is not a JSON number` });
@@ -86,7 +91,7 @@ function copyObject(value: object, path: string, state: CopyState): Json {
   const copy: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
     if (key === "__proto__" || value[key] === undefined) continue;
-    copy[key] = copyValue(value[key], joinPath(path, key), state);
+    copy[key.toWellFormed()] = copyValue(value[key], joinPath(path, key), state);
   }
   return copy;
 }

@@ -10,3 +10,18 @@ export interface Logger {
 
 /** Drops everything; the default of libraries. */
 export const silentLogger: Logger = Object.freeze({ debug() {}, info() {}, warn() {}, error() {} });
+
+/** The logger, or silence; one that throws is silent too, since a report must never change what it reports. */
+export function quietLogger(logger: Logger = silentLogger): Logger {
+  if (logger === silentLogger) return logger;
+  const guard =
+    (level: keyof Logger) =>
+    (message: string, fields?: Readonly<Record<string, unknown>>): void => {
+      try {
+        logger[level](message, fields);
+      } catch {
+        // There is nowhere left to report it.
+      }
+    };
+  return { debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
+}

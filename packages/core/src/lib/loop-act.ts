@@ -48,7 +48,7 @@ async function toPart(
   const { callId, name } = call;
   if (result === undefined) throw new RangeError(`Call "${callId}" has no result.`);
   const { owner, runId } = state.context;
-  const content = await state.tools.view.contentForModel(name, result, { owner, runId });
+  const content = await state.untilStopped(state.tools.view.contentForModel(name, result, { owner, runId }));
   return {
     type: "tool_result",
     callId,

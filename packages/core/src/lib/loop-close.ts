@@ -1,20 +1,30 @@
 /** The close phase: the terminal event, on every path. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import { OpenFunctionsError } from "./errors.ts";
+import { quietLogger } from "./logger.ts";
 import type { Ending } from "./loop-ending.ts";
 import type { RunState } from "./loop-state.ts";
 import type { RecordedError, StopReason } from "./run-event.ts";
 import type { LoopResult } from "./run-options.ts";
+import { createSealer } from "./sealed.ts";
 
 /** How long a cancelled run waits for handlers that are still busy, so that their end can be recorded. */
 const GRACE_MS = 2_000;
+/** How long the result waits for the store to take the last events. */
+const FLUSH_MS = 10_000;
 
 /** Stops what is left, writes the terminal event, flushes the store, and gives the result. */
 export async function closeRun(state: RunState, ending: Ending): Promise<LoopResult> {
   if (ending.status === "cancelled") await state.waitForLate(GRACE_MS);
   state.stop();
-  emitEnding(state, ending);
-  await state.log.flush();
+  try {
+    emitEnding(state, ending);
+  } catch (cause) {
+    // A redaction that throws must not leave a run without its end; nothing of what it refused is kept.
+    emitUnsealable(state, describeThrown(cause));
+  }
+  await flushWithin(state, FLUSH_MS);
   const record = state.log.record();
   const error =
     ending.status === "failed" ? (ending.error ?? failure(ending.message, ending.stopReason)) : undefined;
@@ -29,6 +39,33 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
     record,
     ...(error === undefined ? {} : { error }),
   };
+}
+
+function emitUnsealable(state: RunState, why: string): void {
+  const seal = createSealer("off", { redact: (value) => value });
+  const message = seal(`The end of the run could not be sealed: ${why}`);
+  state.log.emit("run.failed", {
+    stopReason: "internal_error",
+    error: { code: "internal_error", message, retryable: false },
+  });
+}
+
+/** A store that hangs does not keep the caller from the result; what it did not take is reported. */
+async function flushWithin(state: RunState, ms: number): Promise<void> {
+  const { clock } = state.context.ports;
+  let cancel = (): void => {};
+  const late = new Promise<"late">((resolve) => {
+    cancel = clock.after(ms, () => resolve("late"));
+  });
+  const end = await Promise.race([state.log.flush(), late]);
+  cancel();
+  if (end === "late")
+    quietLogger(state.options.logger).error(
+      "The run's store did not answer; the end of the run may not be stored.",
+      {
+        runId: state.context.runId,
+      },
+    );
 }
 
 function emitEnding(state: RunState, ending: Ending): void {

@@ -1,5 +1,6 @@
 /** What one run holds while it goes through its phases. */
 
+import { describeThrown, isThrownError } from "./describe-thrown.ts";
 import { type ModelReply, type ModelRequest, NO_USAGE, type Usage, addUsage } from "./adapter.ts";
 import type { CallScope } from "./call-context.ts";
 import { CallGuard } from "./call-guard.ts";
@@ -9,7 +10,7 @@ import { createGate } from "./gate.ts";
 import { lintHistory } from "./history-linter.ts";
 import type { Ending } from "./loop-ending.ts";
 import { type Message, toolCallsOf } from "./message.ts";
-import { silentLogger } from "./logger.ts";
+import { quietLogger } from "./logger.ts";
 import { createRedactor } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
 import type { RunContext } from "./run-context.ts";
@@ -69,7 +70,7 @@ export class RunState {
       ports: this.context.ports,
       capture: options.capture ?? "digest",
       redact: options.redact ?? createRedactor().redactJson,
-      logger: options.logger ?? silentLogger,
+      logger: quietLogger(options.logger),
       onStoreFailure: options.onStoreFailure ?? (this.#hasWriteTools() ? "fail_closed" : "warn"),
       deliver,
       ...(options.store === undefined ? {} : { store: options.store }),
@@ -164,7 +165,8 @@ export class RunState {
 
   /** Adds a user message before the next model call. */
   steer(message: string): void {
-    this.#steering.push(message);
+    if (typeof message !== "string") throw new InputError("A steering message is text.");
+    this.#steering.push(message.toWellFormed());
   }
 
   /** The scope of the call at `index` of the current reply. */
@@ -198,7 +200,7 @@ export class RunState {
   /** Notes that a model call failed for good. */
   recordModelFailure(cause: unknown): void {
     const known = OpenFunctionsError.is(cause);
-    const message = known ? cause.message : String(cause);
+    const message = known ? cause.message : describeThrown(cause);
     const error = {
       code: known ? cause.code : "internal_error",
       message: this.log.seal(message),
@@ -235,7 +237,7 @@ export class RunState {
     if (stop?.stopReason === "time_budget") return { status: "limit_reached", stopReason: "time_budget" };
     if (stop !== undefined) return { status: "cancelled", ...stop };
     if (!OpenFunctionsError.is(cause)) {
-      const message = cause instanceof Error ? cause.message : String(cause);
+      const message = describeThrown(cause);
       const error = new OpenFunctionsError(message, { code: "run_failed", cause });
       return { status: "failed", stopReason: "internal_error", message, error };
     }
@@ -328,14 +330,16 @@ function stopReasonOf(error: OpenFunctionsError): StopReason {
 }
 
 function describeReason(reason: unknown): string {
-  if (reason instanceof Error) return reason.message;
-  return typeof reason === "string" ? reason : "aborted by the caller";
+  return typeof reason === "string" || isThrownError(reason)
+    ? describeThrown(reason)
+    : "aborted by the caller";
 }
 
 const LIMIT_NAMES = [...Object.keys(DEFAULT_LIMITS), "maxInputTokens", "maxOutputTokens", "maxCostUsd"];
 
 function checkOptions({ adapter, limits, messages }: LoopOptions): void {
-  if (messages.length === 0) throw new InputError("A run needs at least one message.");
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw new InputError("A run needs at least one message.");
   for (const [key, value] of Object.entries(limits ?? {})) {
     if (!LIMIT_NAMES.includes(key)) {
       throw new ConfigError(`There is no limit "${key}". Limits: ${LIMIT_NAMES.join(", ")}.`, {

@@ -1,7 +1,8 @@
 /** What the model reads of a tool and of a result. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import type { CallRuntime } from "./call-context.ts";
-import type { Json } from "./json.ts";
+import { type Json, copyJson, isPlainObject } from "./json.ts";
 import type { CallResult, ModelContent } from "./result.ts";
 import type { Tool } from "./tool.ts";
 
@@ -47,7 +48,7 @@ export async function contentForModel(
   { tool, result }: { readonly tool: Tool | undefined; readonly result: CallResult },
   reader: ReaderContext,
 ): Promise<ModelContent> {
-  const content = ownContent(runtime, tool, result) ?? resultText(result);
+  const content = (await ownContent(runtime, tool, result)) ?? resultText(result);
   if (typeof content !== "string") return content;
   const limit = tool?.contract.limits?.maxResultChars ?? runtime.limits.maxResultChars;
   if (content.length <= limit) return content;
@@ -63,26 +64,40 @@ async function keepWhole(
   try {
     return (await runtime.artifacts?.put(content, { ...reader, mediaType: "text/plain" }))?.id;
   } catch (cause) {
-    runtime.logger.warn("A long result could not be kept as an artifact.", { cause: String(cause) });
+    runtime.logger.warn("A long result could not be kept as an artifact.", { cause: describeThrown(cause) });
     return undefined;
   }
 }
 
-function ownContent(
+async function ownContent(
   runtime: CallRuntime,
   tool: Tool | undefined,
   result: CallResult,
-): ModelContent | undefined {
+): Promise<ModelContent | undefined> {
   if (tool?.toModel === undefined || result.outcome === "not_started") return undefined;
   try {
-    return tool.toModel(result);
+    const content: unknown = await tool.toModel(result);
+    if (isModelContent(content)) return content;
+    runtime.logger.warn(
+      `toModel of "${tool.name}" gave neither text nor parts; the model reads the plain result.`,
+    );
+    return undefined;
   } catch (cause) {
     runtime.logger.warn(`toModel of "${tool.name}" threw; the model reads the plain result.`, {
-      cause: String(cause),
+      cause: describeThrown(cause),
     });
     return undefined;
   }
 }
+
+/** Text, or parts that a record can hold. */
+function isModelContent(content: unknown): content is ModelContent {
+  if (typeof content === "string") return true;
+  if (!Array.isArray(content) || copyJson(content).problems.length > 0) return false;
+  return content.every((part) => isPlainObject(part) && PART_TYPES.has(String(part["type"])));
+}
+
+const PART_TYPES = new Set(["text", "image", "file"]);
 
 function shorten(text: string, limit: number, artifactId: string | undefined): string {
   const head = sliceWellFormed(text, 0, Math.ceil(limit * 0.7));

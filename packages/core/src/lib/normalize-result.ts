@@ -13,6 +13,8 @@ export type NormalizedResult =
 const MAX_RESULT_CHARS = 8 * 1024 * 1024;
 /** JSON.stringify itself gives up not far below this. */
 const MAX_DEPTH = 5_000;
+/** Deeper data would not fit a record. */
+const MAX_RESULT_DEPTH = 400;
 const OWN_CODE = /^[a-z][a-z0-9_]{2,63}$/;
 
 /** One JSON round trip (so `toJSON` runs once), then the shape check. `undefined` data becomes `null`. */
@@ -27,6 +29,7 @@ export function normalizeResult(value: unknown): NormalizedResult {
   if (text.length > MAX_RESULT_CHARS) return fail("returned more than 8 MiB");
   // JSON.stringify writes half a surrogate pair as an escape; it has no place in a record or a request.
   const parsed: Json = JSON.parse(text);
+  if (isDeeper(parsed, MAX_RESULT_DEPTH)) return fail(`returned data over ${MAX_RESULT_DEPTH} levels deep`);
   const result: unknown = /\\ud[89a-f]/i.test(text) ? wellFormedJson(parsed) : parsed;
   if (!isPlainObject(result)) return fail("returned something other than an object");
   if (result["success"] === true) return success(result, text);
@@ -54,6 +57,11 @@ function holdsNonNumber(value: unknown, depth: number): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH || "toJSON" in value) return false;
   return Object.values(value).some((item) => holdsNonNumber(item, depth + 1));
+}
+
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
 
 function success(result: Record<string, unknown>, text: string): NormalizedResult {

@@ -1,11 +1,12 @@
 /** The one place tools live, and the only door to the code that runs a handler. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import type { ArtifactStore } from "./artifact.ts";
 import type { PolicyPort } from "./authority.ts";
 import { type CallEvents, type CallLimits, type CallRuntime, DEFAULT_CALL_LIMITS } from "./call-context.ts";
 import { ContractError, ConfigError, RegistryError } from "./errors.ts";
 import { KeyedLock, createGate } from "./gate.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type Logger, quietLogger } from "./logger.ts";
 import { type Ports, createPorts } from "./ports.ts";
 import { type Tool, type ToolDefinition, defineTool, isTool } from "./tool.ts";
 import { SelectedTools, type ToolEntry, type ToolSource, type ToolView } from "./tool-view.ts";
@@ -82,7 +83,7 @@ class Shelf implements ToolSource {
       try {
         listener(data as never); // Proof: `on` stored it under the event whose data it takes
       } catch (cause) {
-        this.logger.error(`A listener of "${event}" threw.`, { cause: String(cause) });
+        this.logger.error(`A listener of "${event}" threw.`, { cause: describeThrown(cause) });
       }
     }
   }
@@ -97,7 +98,7 @@ export class ToolRegistry extends SelectedTools {
   #frozen = false;
 
   constructor(options: RegistryOptions = {}) {
-    const shelf = new Shelf(options.logger ?? silentLogger);
+    const shelf = new Shelf(quietLogger(options.logger));
     super(createRuntime(options, shelf), shelf);
     this.#shelf = shelf;
     this.#onConflict = options.onConflict ?? "error";

@@ -1,5 +1,6 @@
 /** The one writer of a run's events: numbers, times, seals and chains them, then stores and delivers them. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import type { Digest } from "./digest.ts";
 import { OpenFunctionsError, StoreError } from "./errors.ts";
 import type { Json } from "./json.ts";
@@ -186,7 +187,7 @@ export class RunLog {
       observe(event);
     } catch (cause) {
       this.#options.logger.warn("An observer of run events threw.", {
-        cause: String(cause),
+        cause: describeThrown(cause),
         runId: this.runId,
       });
     }

@@ -97,7 +97,7 @@ type LoopVerdict = ReplyVerdict | { readonly type: "end"; readonly ending: Endin
 
 async function settle(state: RunState, reply: ModelReply): Promise<LoopVerdict> {
   const { policy } = state.options;
-  if (policy !== undefined) return policy.onAnswer(reply);
+  if (policy !== undefined) return state.untilStopped(Promise.resolve(policy.onAnswer(reply)));
   if (reply.text !== "") return { type: "accept", stopReason: "model_response", text: reply.text };
   return { type: "end", ending: { status: "completed", stopReason: "empty_response", text: "" } };
 }

@@ -1,5 +1,6 @@
 /** The JSON Schema behind what an author gave: a JSON Schema itself, or what a Standard Schema emits. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import { InputError } from "./errors.ts";
 import { copyJson, deepFreeze, isPlainObject } from "./json.ts";
 import { isSchemaKeyword, MAX_SCHEMA_JSON_DEPTH } from "./schema-lint.ts";
@@ -28,7 +29,7 @@ function emit(schema: StandardSchema): unknown {
   try {
     return jsonSchema.input({ target: "draft-2020-12" });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = describeThrown(cause);
     throw new InputError(`"${vendor}" cannot express this schema as JSON Schema: ${reason}`, { cause });
   }
 }

@@ -1,5 +1,6 @@
 /** Builds what a handler is given besides its parameters. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import type { CallContext } from "./call-context.ts";
 import { type Json, copyJson } from "./json.ts";
 import type { Logger } from "./logger.ts";
@@ -69,7 +70,7 @@ function reportProgress({ callId, call, logger, report }: ToolContextParts, upda
     if (!report(copy)) return;
     call.onProgress?.(copy);
   } catch (cause) {
-    logger.warn("A listener of progress threw.", { callId, cause: String(cause) });
+    logger.warn("A listener of progress threw.", { callId, cause: describeThrown(cause) });
   }
 }
 

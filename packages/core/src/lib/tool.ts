@@ -1,5 +1,6 @@
 /** A named capability: a schema for the model, a contract for us, a handler. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import {
   type CapabilityContract,
   type ContractShorthand,
@@ -233,7 +234,7 @@ function readSchema(
   try {
     schema = emitJsonSchema(source);
   } catch (cause) {
-    throw fail(cause instanceof Error ? cause.message : String(cause), cause);
+    throw fail(describeThrown(cause), cause);
   }
   const [first] = lintSchema(schema, { root });
   if (first !== undefined) throw fail(`${first.path === "" ? "" : `at "${first.path}": `}${first.problem}`);

@@ -1,5 +1,6 @@
 /** Checks a success against the tool's `outputSchema`. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import type { FailureResult, SuccessResult } from "./result.ts";
 import type { Json } from "./json.ts";
 import { type StandardSchema, isStandardSchema } from "./schema.ts";
@@ -28,6 +29,6 @@ async function standardProblem(schema: StandardSchema, data: Json): Promise<stri
       ? undefined
       : `returned data that does not fit its outputSchema: ${issue.message}`;
   } catch (cause) {
-    return `has an outputSchema that threw: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return `has an outputSchema that threw: ${describeThrown(cause)}`;
   }
 }

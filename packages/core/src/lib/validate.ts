@@ -1,5 +1,6 @@
 /** Why these params do not fit, one problem per fault. The only file that knows ajv. */
 
+import { describeThrown } from "./describe-thrown.ts";
 import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { InputError } from "./errors.ts";
 import { isPlainObject, type Json, joinPath } from "./json.ts";
@@ -120,7 +121,7 @@ function compile(schema: JsonSchemaObject, create: CreateAjv): ValidateFunction 
   try {
     return shared.ajv.compile(source);
   } catch (cause) {
-    throw new InputError(`The schema does not compile: ${String(cause)}`, { cause });
+    throw new InputError(`The schema does not compile: ${describeThrown(cause)}`, { cause });
   } finally {
     shared.ajv.removeSchema(source);
   }
@@ -145,7 +146,7 @@ function run(validate: ValidateFunction, value: Json): readonly ValidationProble
     if (validate(value)) return NO_PROBLEMS;
   } catch (cause) {
     // ajv compares objects (enum, const, uniqueItems) by calling their toString, which a value may define as it likes.
-    return [jsonProblem("", `cannot be compared: ${String(cause)}`)];
+    return [jsonProblem("", `cannot be compared: ${describeThrown(cause)}`)];
   }
   const errors = validate.errors ?? [];
   validate.errors = null; // the compiled function lives on; the values in its errors should not
