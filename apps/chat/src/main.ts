@@ -23,6 +23,12 @@ async function main(): Promise<void> {
       "",
     ].join("\n"),
   );
+  // A promise that a tool left alone must not end the conversations of everybody.
+  process.on("unhandledRejection", (reason) => {
+    process.stderr.write(
+      `A tool left a rejected promise behind: ${reason instanceof Error ? reason.message : "no error"}\n`,
+    );
+  });
   const stop = (): void => void server.close().then(() => process.exit(0));
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);

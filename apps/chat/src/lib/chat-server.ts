@@ -15,8 +15,6 @@ export interface ChatServerOptions {
   readonly tools: ToolView;
   /** Why this adapter, in words. */
   readonly reason: string;
-  /** Host names besides loopback. */
-  readonly allowedHosts?: readonly string[];
 }
 
 const ENDPOINTS = ["GET /", "GET /health", "POST /chat", "POST /chat/stream", "POST /reset"];
@@ -28,7 +26,7 @@ export function createChatServer(options: ChatServerOptions): Hono {
   const threads = new Threads(options);
   const app = new Hono({ strict: false });
   app.use(async (context, next) => {
-    const verdict = checkHostAndOrigin(context.req.raw, { allowedHosts: options.allowedHosts ?? [] });
+    const verdict = checkHostAndOrigin(context.req.raw, {});
     if (!verdict.ok)
       return context.json(
         failed({ code: "forbidden", message: "This host or origin is not allowed.", retryable: false }),
@@ -47,6 +45,7 @@ export function createChatServer(options: ChatServerOptions): Hono {
   app.all("/chat/stream", () => wrongMethod("POST"));
   app.all("/reset", () => wrongMethod("POST"));
   app.all("/health", () => wrongMethod("GET"));
+  app.all("/", () => wrongMethod("GET"));
   app.notFound((context) =>
     context.json(
       failed({
@@ -128,8 +127,14 @@ async function chatStream(request: Request, threads: Threads): Promise<Response>
   void follow(
     conversation,
     { message: body.message, threads, signal: AbortSignal.any([stream.signal, request.signal]) },
-    (part, id) => stream.send({ id, event: part.type, data: JSON.stringify(part) }),
-  ).finally(() => stream.end());
+    (part, id) =>
+      stream.send({ ...(id === undefined ? {} : { id }), event: part.type, data: JSON.stringify(part) }),
+  )
+    .catch(() => {
+      const error = { code: "internal_error", message: "The server failed.", retryable: false };
+      stream.send({ event: "error", data: JSON.stringify({ type: "error", error, runId: "" }) });
+    })
+    .finally(() => stream.end());
   return new Response(stream.body, { headers: { ...SSE_HEADERS, "cache-control": "no-store" } });
 }
 
@@ -143,21 +148,24 @@ interface Turn {
 async function follow(
   conversation: Conversation,
   turn: Turn,
-  send: (part: ChatPart, id: string) => boolean,
+  send: (part: ChatPart, id: string | undefined) => boolean,
 ): Promise<void> {
   const run: LoopRun = await conversation.turn(turn.message, { signal: turn.signal });
   const projection = new PartProjection(conversation.id);
-  let id = "0.0";
+  let seq = 0;
   for await (const event of run) {
-    id = "seq" in event ? `${event.seq}.0` : `${event.after}.${event.n + 1}`;
-    for (const part of projection.of(event)) send(part, id);
+    const id = "seq" in event ? `${event.seq}.0` : `${event.after}.${event.n + 1}`;
+    if ("seq" in event) seq = event.seq;
+    const parts = projection.of(event);
+    // Of several parts of one event the last carries the id: what comes after an id is what is still missing.
+    for (const [index, part] of parts.entries()) send(part, index === parts.length - 1 ? id : undefined);
   }
   const result = await run.result;
   const last: ChatPart =
     result.status === "failed"
       ? { type: "error", error: toErrorBody(result), runId: result.runId }
       : { type: "done", result: toChatResult(result, turn.threads.metadata(conversation.id)) };
-  send(last, id);
+  send(last, `${seq}.1`);
 }
 
 async function reset(request: Request, threads: Threads): Promise<Response> {

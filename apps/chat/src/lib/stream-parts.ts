@@ -6,6 +6,7 @@ import {
   type LiveEvent,
   type LoopResult,
   type Usage,
+  addUsage,
   isChainEvent,
 } from "@openfunctions/core";
 
@@ -66,6 +67,7 @@ export class PartProjection {
   readonly #threadId: string;
   readonly #names = new Map<string, string>();
   #textOpen = false;
+  #usage: Usage | undefined;
 
   constructor(threadId: string) {
     this.#threadId = threadId;
@@ -118,12 +120,17 @@ export class PartProjection {
   #afterReply({
     toolCallIds,
     usage,
+    finishReason,
   }: Extract<AnyRunEvent, { type: "model.responded" }>["data"]): readonly ChatPart[] {
     const lastRequest = usage.input + usage.cacheRead + usage.cacheWrite;
-    const used: ChatPart = { type: "usage", run: usage, lastRequest };
+    this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
+    const used: ChatPart = { type: "usage", run: this.#usage, lastRequest };
     if (!this.#textOpen) return [used];
     this.#textOpen = false;
-    return [{ type: "text_done", role: toolCallIds.length === 0 ? "final" : "preamble" }, used];
+    return [
+      { type: "text_done", role: toolCallIds.length === 0 && finishReason === "stop" ? "final" : "preamble" },
+      used,
+    ];
   }
 
   #result(

@@ -26,6 +26,10 @@ export async function chooseAdapter(wish: ModelWish = {}): Promise<ChosenModel> 
   const named = model === undefined ? {} : { model };
   if (provider === undefined) return chooseByWhatIsThere(named, environment);
   const id = provider.toLowerCase();
+  if (id === "offline" && model !== undefined)
+    throw new ConfigError("The offline adapter has no models; leave --model out.", {
+      code: "invalid_config",
+    });
   if (id === "offline") return { adapter: createOfflineAdapter(), reason: "you asked for it" };
   if (id === "openai") return { adapter: createOpenAIAdapter(named), reason: "you asked for it" };
   if (LOCAL_IDS.includes(id)) return chooseLocal(id, named, environment);
@@ -42,6 +46,8 @@ async function chooseByWhatIsThere(
   if ((environment["OPENAI_API_KEY"] ?? "") !== "") {
     return { adapter: createOpenAIAdapter(named), reason: "OPENAI_API_KEY is set" };
   }
+  const set = localByEnvironment(named, environment);
+  if (set !== undefined) return set;
   const [server] = await probeLocal();
   const model = named.model ?? server?.models[0];
   if (server !== undefined && model !== undefined) {
@@ -53,21 +59,30 @@ async function chooseByWhatIsThere(
   return { adapter: createOfflineAdapter(), reason: "there is no key and no local model server" };
 }
 
+/** `LOCAL_BASE_URL` names a server that is nowhere else looked for; it needs a model from `LOCAL_MODEL` or the caller. */
+function localByEnvironment(
+  named: { readonly model?: string },
+  environment: NodeJS.ProcessEnv,
+): ChosenModel | undefined {
+  const baseUrl = environment["LOCAL_BASE_URL"] ?? "";
+  const model = named.model ?? environment["LOCAL_MODEL"] ?? "";
+  if (baseUrl === "" || model === "") return undefined;
+  return { adapter: createLocalAdapter({ baseUrl, model }), reason: "LOCAL_BASE_URL is set" };
+}
+
 async function chooseLocal(
   id: string,
   named: { readonly model?: string },
   environment: NodeJS.ProcessEnv,
 ): Promise<ChosenModel> {
-  const baseUrl = environment["LOCAL_BASE_URL"];
-  if (baseUrl !== undefined && baseUrl !== "" && named.model !== undefined) {
-    return { adapter: createLocalAdapter({ baseUrl, model: named.model }), reason: "LOCAL_BASE_URL is set" };
-  }
+  const set = localByEnvironment(named, environment);
+  if (set !== undefined) return set;
   const server = (await probeLocal()).find((found) => id === "local" || found.server === id);
   const model = named.model ?? server?.models[0];
   if (server === undefined || model === undefined) {
     throw new ConfigError(`No local model server "${id}" answers with a model.`, {
       code: "no_model",
-      hint: "Start it and load a model, or set LOCAL_BASE_URL and give --model.",
+      hint: "Start it and load a model, or set LOCAL_BASE_URL and LOCAL_MODEL.",
     });
   }
   return {

@@ -41,7 +41,13 @@ export async function chatCommand(options: ChatCommandOptions): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: "> " });
   const turn = new TurnControl(() => terminal.close());
   terminal.on("SIGINT", () => turn.interrupt());
-  terminal.prompt();
+  let open = true;
+  terminal.once("close", () => (open = false));
+  // Text from a pipe needs no prompt, and after the last line nobody reads one.
+  const ask = (): void => {
+    if (open && process.stdin.isTTY) terminal.prompt();
+  };
+  ask();
   for await (const line of terminal) {
     const text = line.trim();
     if (text === "/quit") break;
@@ -49,7 +55,7 @@ export async function chatCommand(options: ChatCommandOptions): Promise<void> {
     else if (text === "/tools") listTools(tools);
     else if (text.startsWith("/")) note(HELP);
     else if (text !== "") await answer(conversation, text, turn);
-    terminal.prompt();
+    ask();
   }
   terminal.close();
 }

@@ -4,7 +4,7 @@ import { type Logger, ConfigError } from "@openfunctions/core";
 import { startServer } from "@openfunctions/mcp-server";
 import { dataHome } from "./data-home.ts";
 import { openTools } from "./open-tools.ts";
-import { note, printable } from "./output.ts";
+import { CommandFailure, EXIT, describeError, note, printable } from "./output.ts";
 
 /** Options of the command. */
 export interface McpCommandOptions {
@@ -16,19 +16,29 @@ export interface McpCommandOptions {
 
 /** Serves until the client leaves (stdio) or the process is told to end. */
 export async function mcpCommand(options: McpCommandOptions): Promise<void> {
+  if (options.http !== true && (options.port !== undefined || options.tokenEnv !== undefined))
+    throw new CommandFailure(
+      "--port and --token-env belong to --http; add it, or leave them out.",
+      EXIT.usage,
+    );
+  const logger = stderrLogger();
   const tools = await openTools({
     home: dataHome(),
     ...(options.from === undefined ? {} : { from: options.from }),
   });
   const server = await startServer(tools, {
     name: "openfunctions",
-    logger: stderrLogger(),
+    logger,
     transport: options.http === true ? "http" : "stdio",
     ...(options.http === true
       ? { http: { port: readPort(options.port), ...tokenOf(options.tokenEnv) } }
       : {}),
   });
   if (server.url !== undefined) note(`MCP on ${server.url}`);
+  // A promise that a tool left alone must not end the sessions of everybody.
+  process.on("unhandledRejection", (reason) =>
+    logger.error("A tool left a rejected promise behind.", { reason: describeError(reason) }),
+  );
   const end = (): void => void server.close();
   process.once("SIGINT", end);
   process.once("SIGTERM", end);

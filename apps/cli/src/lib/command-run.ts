@@ -1,13 +1,19 @@
 /** `openfunctions run`: one task for the default agent. */
 
-import { open } from "node:fs/promises";
-import { type LoopResult, type RunStore, canonicalJson, createMemoryRunStore } from "@openfunctions/core";
+import { type FileHandle, open } from "node:fs/promises";
+import {
+  InputError,
+  type LoopResult,
+  type RunStore,
+  canonicalJson,
+  createMemoryRunStore,
+} from "@openfunctions/core";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
 import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
 import { openTools } from "./open-tools.ts";
-import { CommandFailure, EXIT, note, paint, print, printJson } from "./output.ts";
+import { CommandFailure, EXIT, note, paint, print, printJson, printable } from "./output.ts";
 
 /** Options of the command. */
 export interface RunCommandOptions {
@@ -21,6 +27,7 @@ export interface RunCommandOptions {
 /** Runs the task and prints the answer. Exit 1 unless the run completed. */
 export async function runCommand(task: string, options: RunCommandOptions): Promise<void> {
   const { provider, model } = options;
+  if (task.trim() === "") throw new CommandFailure("The task is empty; say what is to be done.", EXIT.usage);
   const tools = await openTools({
     home: dataHome(),
     ...(options.from === undefined ? {} : { from: options.from }),
@@ -32,34 +39,39 @@ export async function runCommand(task: string, options: RunCommandOptions): Prom
   note(paint("dim", `${chosen.adapter.provider}/${chosen.adapter.model} (${chosen.reason})`));
   const store = createMemoryRunStore();
   const conversation = new Conversation({ adapter: chosen.adapter, tools, id: "run", store });
+  const record = options.record === undefined ? undefined : await openRecord(options.record);
   const stop = new AbortController();
   const interrupt = (): void => stop.abort("interrupted");
   process.once("SIGINT", interrupt);
   try {
     const run = await conversation.turn(task, { signal: stop.signal });
     const result = await followRun(run, () => {});
-    if (options.record !== undefined) await writeRecord(options.record, store, result);
-    report(result, options.json === true);
+    try {
+      if (record !== undefined) await writeRecord(record, store, result);
+    } finally {
+      report(result, options.json === true);
+    }
   } finally {
+    await record?.close();
     process.removeListener("SIGINT", interrupt);
   }
 }
 
-/** A record file: one canonical JSON line per event. An existing file is never overwritten. */
-async function writeRecord(file: string, store: RunStore, { runId }: LoopResult): Promise<void> {
-  const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
-    throw new CommandFailure(
-      `The record file "${file}" could not be made: ${cause instanceof Error ? cause.message : String(cause)}`,
-      EXIT.environment,
-    );
+/** Makes the record file before anything runs. An existing file is never overwritten. */
+function openRecord(file: string): Promise<FileHandle> {
+  return open(file, "wx", 0o600).catch((cause: unknown) => {
+    const exists = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+    const why = exists
+      ? "exists already"
+      : `could not be made: ${cause instanceof Error ? cause.message : String(cause)}`;
+    throw new CommandFailure(`The record file "${file}" ${why}. Nothing was run.`, EXIT.environment);
   });
-  try {
-    for await (const event of store.read(runId)) await handle.write(`${canonicalJson(event)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  note(paint("dim", `record: ${file}`));
+}
+
+/** One canonical JSON line per event. */
+async function writeRecord(handle: FileHandle, store: RunStore, { runId }: LoopResult): Promise<void> {
+  for await (const event of store.read(runId)) await handle.write(`${canonicalJson(event)}\n`);
+  await handle.sync();
 }
 
 function report(result: LoopResult, asJson: boolean): void {
@@ -75,7 +87,7 @@ function report(result: LoopResult, asJson: boolean): void {
     }));
     printJson({ runId, status, stopReason, text, toolCalls, rounds: record.rounds, usage });
   } else if (text !== "") {
-    print(text);
+    print(printable(text));
   }
   if (status === "completed") return;
   const why = result.error?.message ?? stopReason;

@@ -53,7 +53,14 @@ export class Conversation {
       finished = resolve;
     });
     await before;
-    const run = this.#start(text, options);
+    let run: LoopRun;
+    try {
+      run = this.#start(text, options);
+    } catch (cause) {
+      // A turn that cannot begin must not hold up the next one.
+      finished();
+      throw cause;
+    }
     void run.result.then((result) => this.#settle(result)).finally(finished);
     return run;
   }

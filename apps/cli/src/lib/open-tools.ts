@@ -30,48 +30,75 @@ export async function openTools({
   home,
   folder = process.cwd(),
 }: ToolSourceOptions): Promise<ToolRegistry> {
-  const registry = new ToolRegistry();
   if (from.length === 0) {
     const [tasks, notes] = await Promise.all([
       createStore("tasks", { dir: home }),
       createStore("notes", { dir: home }),
     ]);
-    registry.registerAll(createStarterTools({ tasks, notes, folder }));
-    return registry;
+    const starter = new ToolRegistry();
+    starter.registerAll(createStarterTools({ tasks, notes, folder }));
+    return starter;
   }
   resolveOwnPackages();
-  for (const file of from) registry.registerAll(await readTools(file));
+  const found = { tools: new Set<AnyToolDefinition>(), registries: new Set<ToolRegistry>() };
+  for (const file of from) await readTools(file, found);
+  return together(found);
+}
+
+interface Found {
+  readonly tools: Set<AnyToolDefinition>;
+  readonly registries: Set<ToolRegistry>;
+}
+
+/** A registry keeps its own policy and limits, so it is used as it is, and there can be one only. */
+function together({ tools, registries }: Found): ToolRegistry {
+  const [own, another] = registries;
+  if (another !== undefined)
+    throw new InputError("The files of --from export more than one ToolRegistry.", {
+      hint: "Export one, since policy and limits belong to it.",
+    });
+  const registry = own ?? new ToolRegistry();
+  const loose = [...tools].filter((tool) => own === undefined || own.get(tool.name) !== tool);
+  if (loose.length > 0) registry.registerAll(loose);
   return registry;
 }
 
-async function readTools(file: string): Promise<readonly AnyToolDefinition[]> {
+async function readTools(file: string, found: Found): Promise<void> {
   const path = resolve(file);
   if (!existsSync(path))
     throw new InputError(`There is no file "${path}".`, {
       hint: "--from takes the path of a file that exports tools.",
     });
   const module: unknown = await load(path);
-  const tools = Object.values(Object(module)).flatMap(toTools);
-  if (tools.length > 0) return tools;
+  const before = found.tools.size + found.registries.size;
+  const seen = new Set<unknown>();
+  for (const exported of Object.values(Object(module))) gather(exported, found, seen);
+  if (found.tools.size + found.registries.size > before) return;
   throw new InputError(`"${path}" exports no tool.`, {
     hint: "Export what defineTool returns, or a ToolRegistry.",
   });
 }
 
 async function load(path: string): Promise<unknown> {
+  const { write } = process.stdout;
+  // Stdout belongs to the answer or the protocol; what a file prints while it loads goes to stderr.
+  process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
     return await import(pathToFileURL(path).href);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new InputError(`"${path}" could not be loaded: ${why}`, { cause });
+  } finally {
+    process.stdout.write = write;
   }
 }
 
-function toTools(exported: unknown): readonly AnyToolDefinition[] {
-  if (isTool(exported)) return [exported];
-  if (exported instanceof ToolRegistry) return exported.getAll();
-  if (Array.isArray(exported)) return exported.flatMap(toTools);
-  return isDefinition(exported) ? [exported] : [];
+function gather(exported: unknown, found: Found, seen: Set<unknown>): void {
+  if (seen.has(exported)) return;
+  seen.add(exported);
+  if (exported instanceof ToolRegistry) found.registries.add(exported);
+  else if (Array.isArray(exported)) for (const item of exported) gather(item, found, seen);
+  else if (isTool(exported) || isDefinition(exported)) found.tools.add(exported);
 }
 
 /** A plain definition that `defineTool` has not seen; the registry checks it. */

@@ -6,9 +6,14 @@ type Example = NonNullable<ModelTool["examples"]>[number];
 
 /** Arguments for a message that reads like one of the examples, or undefined. The longest fixed text wins. */
 export function fillFromExamples(message: string, tool: ModelTool): JsonObject | undefined {
+  const phrase = message
+    .trim()
+    .replace(/\s+/g, " ")
+    .replace(/ ?[?.!]$/, "");
+  if (phrase.length > MAX_PHRASE_CHARS) return undefined;
   const templates = (tool.examples ?? []).flatMap((example) => templateOf(example) ?? []);
   for (const template of templates.sort((left, right) => right.fixed - left.fixed)) {
-    const found = template.pattern.exec(message.trim());
+    const found = template.pattern.exec(phrase);
     if (found === null) continue;
     const values = template.keys.flatMap((key, index): [string, string | number][] => {
       const value = toValue(found[index + 1] ?? "", template.example.input[key]);
@@ -19,6 +24,9 @@ export function fillFromExamples(message: string, tool: ModelTool): JsonObject |
   }
   return undefined;
 }
+
+/** Longer messages are texts, not phrases; a pattern of several values takes time with the power of their number. */
+const MAX_PHRASE_CHARS = 400;
 
 interface Template {
   readonly example: Example;
@@ -53,7 +61,7 @@ function templateOf(example: Example): Template | undefined {
   const constants = Object.fromEntries(Object.entries(example.input).filter(([key]) => !keys.includes(key)));
   return {
     example,
-    pattern: new RegExp(`^${fixedParts.map(toPattern).join("(.+?)")}\\s*[?.!]?$`, "isu"),
+    pattern: new RegExp(`^${fixedParts.map(toPattern).join("(.+?)")}$`, "isu"),
     keys,
     constants,
     fixed,
@@ -67,7 +75,7 @@ function toPattern(text: string): string {
     .split(/\s+/)
     .map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"))
     .map((word) => (/^(?:a|an|the|my)$/i.test(word) ? "(?:an?|the|my)" : word))
-    .join("\\s+");
+    .join(" ");
 }
 
 /** A value of the same kind as the example's: a number, a text with digits where the example has digits, or any text. */

@@ -144,7 +144,12 @@ class JsonFileStore<T extends Json> implements Store<T> {
   async #changeLocked(
     change: (before: ReadonlyMap<string, T>) => ReadonlyMap<string, T> | undefined,
   ): Promise<ReadonlyMap<string, T>> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+      throw new StoreError(`The folder "${this.#folder}" could not be made.`, {
+        code: "store_failed",
+        cause,
+      });
+    });
     return withFileLock(`${this.#path}.lock`, async () => {
       await this.#refuseLink();
       const before =

@@ -12,7 +12,7 @@ type Match = { readonly file: string; readonly line: number; readonly text: stri
 const MAX_FILES = 5_000;
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_LINE_CHARS = 300;
-const SKIPPED_FOLDERS = new Set(["node_modules", ".git", "dist", "build", ".cache"]);
+const SKIPPED_FOLDERS = new Set(["node_modules", "dist", "build"]);
 
 /** Makes the `search_text` tool over `folder`. Links are not followed, so that they lead nowhere else. */
 export function createTextSearch(folder: string): Tool {
@@ -131,8 +131,13 @@ async function* filesOf(
   extension: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  for await (const entry of await opendir(folder)) {
+  const entries = await opendir(folder).catch(() => undefined);
+  // A folder that may not be read is skipped, like a file.
+  if (entries === undefined) return;
+  for await (const entry of entries) {
     signal.throwIfAborted();
+    // What begins with a dot is settings and secrets, such as .env, which no model needs to read.
+    if (entry.name.startsWith(".")) continue;
     const path = join(folder, entry.name);
     if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) yield* filesOf(path, extension, signal);
     // A second name of one file may stand for a file elsewhere, so such files are left out like links.
