@@ -5,7 +5,7 @@ import { createOfflineAdapter } from "@openfunctions/adapter-local";
 // #region define
 import { ToolRegistry, defineTool, ok, runLoop, runToolTests } from "@openfunctions/core";
 
-const addVat = defineTool({
+export const addVat = defineTool({
   name: "add_vat",
   description: "Adds value added tax to a net price.",
   inputSchema: {

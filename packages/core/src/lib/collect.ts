@@ -9,6 +9,7 @@ import {
   type Usage,
 } from "./adapter.ts";
 import { ProtocolError } from "./errors.ts";
+import { type JsonObject, wellFormedJson } from "./json.ts";
 import type { Part } from "./message.ts";
 
 /**
@@ -109,7 +110,9 @@ class ReplyAssembly {
     if (this.#calls.has(event.index)) {
       throw new ProtocolError(`The stream finished tool call ${event.index} twice.`);
     }
-    const { args, argsText, argsError } = event;
+    const { argsError } = event;
+    const argsText = event.argsText.toWellFormed();
+    const args = MAYBE_HALF.test(event.argsText) ? wellFormedObject(event.args) : event.args;
     const [callId, name] = [event.callId.toWellFormed(), event.name.toWellFormed()];
     this.#calls.set(event.index, {
       callId,
@@ -130,7 +133,16 @@ class ReplyAssembly {
 }
 
 function toPart(slot: Slot): Part {
-  return slot.kind === "part" ? slot.part : { type: slot.kind, text: slot.text };
+  return slot.kind === "part" ? slot.part : { type: slot.kind, text: slot.text.toWellFormed() };
+}
+
+/** Half a surrogate pair, as itself or as an escape, has no place in a record or a request. */
+const MAYBE_HALF = /[\ud800-\udfff]|\\ud[89a-f]/i;
+
+function wellFormedObject(args: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(args).map(([key, value]) => [key.toWellFormed(), wellFormedJson(value)]),
+  );
 }
 
 function checkCallIds(calls: readonly ToolCall[]): void {

@@ -1,13 +1,11 @@
 /** The close phase: the terminal event, on every path. */
 
-import { describeThrown } from "./describe-thrown.ts";
 import { OpenFunctionsError } from "./errors.ts";
 import { quietLogger } from "./logger.ts";
 import type { Ending } from "./loop-ending.ts";
 import type { RunState } from "./loop-state.ts";
 import type { RecordedError, StopReason } from "./run-event.ts";
 import type { LoopResult } from "./run-options.ts";
-import { createSealer } from "./sealed.ts";
 
 /** How long a cancelled run waits for handlers that are still busy, so that their end can be recorded. */
 const GRACE_MS = 2_000;
@@ -18,12 +16,7 @@ const FLUSH_MS = 10_000;
 export async function closeRun(state: RunState, ending: Ending): Promise<LoopResult> {
   if (ending.status === "cancelled") await state.waitForLate(GRACE_MS);
   state.stop();
-  try {
-    emitEnding(state, ending);
-  } catch (cause) {
-    // A redaction that throws must not leave a run without its end; nothing of what it refused is kept.
-    emitUnsealable(state, describeThrown(cause));
-  }
+  emitEnding(state, ending);
   await flushWithin(state, FLUSH_MS);
   const record = state.log.record();
   const error =
@@ -39,15 +32,6 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
     record,
     ...(error === undefined ? {} : { error }),
   };
-}
-
-function emitUnsealable(state: RunState, why: string): void {
-  const seal = createSealer("off", { redact: (value) => value });
-  const message = seal(`The end of the run could not be sealed: ${why}`);
-  state.log.emit("run.failed", {
-    stopReason: "internal_error",
-    error: { code: "internal_error", message, retryable: false },
-  });
 }
 
 /** A store that hangs does not keep the caller from the result; what it did not take is reported. */

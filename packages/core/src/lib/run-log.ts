@@ -58,7 +58,14 @@ export class RunLog {
     this.#options = options;
     this.runId = options.runId;
     this.#head = chainStart(options.runId);
-    this.seal = createSealer(options.capture, { redact: options.redact });
+    this.seal = createSealer(options.capture, {
+      redact: options.redact,
+      onFailure: (cause) =>
+        options.logger.error("A value could not be sealed; the record has a leaf without it.", {
+          cause: describeThrown(cause),
+          runId: options.runId,
+        }),
+    });
   }
 
   /** Set once the store failed and the run is to end for it. */

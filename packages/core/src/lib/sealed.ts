@@ -1,7 +1,7 @@
 /** Sealed leaves: content whose digest is in the chain, so that the content itself can be removed later. */
 
 import { type Digest, sha256 } from "./digest.ts";
-import { type Json, canonicalJson } from "./json.ts";
+import { type Json, canonicalJson, wellFormedJson } from "./json.ts";
 import { createRandomHex } from "./random-hex.ts";
 
 /** `$sealed` is `sha256(salt bytes || canonical(value))`; `salt` is hexadecimal (spec runs.md section 2). */
@@ -24,24 +24,42 @@ const SALT_BYTES = 16;
 /** About as many as a short run has leaves. */
 const SALTS_AT_ONCE = 16;
 
-/** A sealer for one record. Values pass `redact` first; `salt` makes fresh hexadecimal salts. */
-export function createSealer(
-  capture: Capture,
-  options: { readonly redact: Redact; readonly salt?: () => string },
-): Sealer {
-  const salt = options.salt ?? createRandomHex(SALT_BYTES, SALTS_AT_ONCE);
+/** What a sealer needs. */
+export interface SealerOptions {
+  readonly redact: Redact;
+  /** Makes fresh hexadecimal salts. */
+  readonly salt?: () => string;
+  /** Hears of a redaction that threw. */
+  readonly onFailure?: (cause: unknown) => void;
+}
+
+/**
+ * A sealer for one record. Values pass `redact` first. What cannot be redacted or written gives a leaf without its
+ * value: a record rather lacks a value than keeps a secret or its run.
+ */
+export function createSealer(capture: Capture, options: SealerOptions): Sealer {
+  const nextSalt = options.salt ?? createRandomHex(SALT_BYTES, SALTS_AT_ONCE);
   return <T>(value: T): Sealed<T> => {
-    const clean = options.redact(sealable(value as Json)) as T; // Proof: only JSON is sealed, and redaction keeps its shape
-    const used = salt();
-    const $sealed = commitment(used, clean);
-    if (capture === "full") return { $sealed, salt: used, value: clean };
-    return capture === "digest" ? { $sealed, salt: used } : { $sealed };
+    const salt = nextSalt();
+    try {
+      const { clean, $sealed } = seal(salt, options.redact(value as Json)); // Proof: only JSON is sealed
+      if (capture === "full") return { $sealed, salt, value: clean as T }; // Proof: redaction keeps the shape
+      return capture === "digest" ? { $sealed, salt } : { $sealed };
+    } catch (cause) {
+      options.onFailure?.(cause);
+      return { $sealed: commitment(salt, null) };
+    }
   };
 }
 
-/** Model and tool text may hold half a surrogate pair, which has no canonical form. */
-function sealable(value: Json): Json {
-  return typeof value !== "string" || value.isWellFormed() ? value : value.toWellFormed();
+/** Model and tool text may hold half a surrogate pair, which has no canonical form; it is replaced then. */
+function seal(salt: string, value: Json): { readonly clean: Json; readonly $sealed: Digest } {
+  try {
+    return { clean: value, $sealed: commitment(salt, value) };
+  } catch {
+    const clean = wellFormedJson(value);
+    return { clean, $sealed: commitment(salt, clean) };
+  }
 }
 
 /** The commitment of a value under a salt. */
