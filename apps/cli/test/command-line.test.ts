@@ -105,6 +105,35 @@ describe("openfunctions with --from", () => {
     );
     expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining("100") });
     expect(result.stdout).toContain("add_vat  Adds value");
+    const unfinished = await command(
+      ["chat", "--provider", "offline", "--from", "tools.ts"],
+      undefined,
+      "add vat to 80\n",
+    );
+    expect(unfinished).toMatchObject({ code: 0, stdout: expect.stringContaining("100") });
+    expect(unfinished.stderr).not.toContain("> ");
+  });
+
+  it("uses an exported registry as it is, with its own policy, and each tool once", async () => {
+    const text = `import { ToolRegistry } from "@openfunctions/core";
+import { addVat } from "./tools.ts";
+console.log("printed at import");
+export const tools = new ToolRegistry({ policy: { decide: () => ({ decision: "deny", reason: "closed" }) } });
+tools.register(addVat);
+export const list: unknown[] = [addVat];
+list.push(list);
+export { addVat };`;
+    await writeFile(join(folder, "empty", "closed.ts"), text);
+    const listed = await command(["tools", "list", "--json", "--from", "closed.ts"]);
+    expect(JSON.parse(listed.stdout)).toHaveLength(1);
+    expect(listed.stderr).toContain("printed at import");
+    const run = await command(["tools", "run", "add_vat", "--args", '{"net":80}', "--from", "closed.ts"]);
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("closed") });
+    await writeFile(join(folder, "empty", "two.ts"), `${text}\nexport const other = new ToolRegistry();`);
+    expect(await command(["tools", "list", "--from", "two.ts"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("more than one ToolRegistry"),
+    });
   });
 
   it("serves the tools over stdio to a real client started from elsewhere by an mcpServers entry", async () => {
@@ -163,7 +192,11 @@ describe("openfunctions run", () => {
       .map((line) => JSON.parse(line));
     expect(lines[0]).toMatchObject({ type: "run.started", seq: 0, data: { capture: "full" } });
     expect(lines.at(-1)).toMatchObject({ type: "run.completed", seq: lines.length - 1 });
-    expect(await command(args)).toMatchObject({ code: 3, stderr: expect.stringContaining("run.jsonl") });
+    expect(await command(args)).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: expect.stringContaining("exists already. Nothing was run."),
+    });
   });
 
   it("an unknown provider, a missing key and a wrong option each have their own exit code", async () => {
@@ -176,6 +209,9 @@ describe("openfunctions run", () => {
       stderr: expect.stringContaining("OPENAI_API_KEY"),
     });
     expect((await command(["run", "hi", "--nope"])).code).toBe(2);
+    expect((await command(["run", " "])).code).toBe(2);
+    expect((await command(["mcp", "--port", "0"])).code).toBe(2);
+    expect((await command(["run", "hi", "--provider", "offline", "--model", "x"])).code).toBe(3);
     expect((await command(["frobnicate"])).code).toBe(2);
   });
 });

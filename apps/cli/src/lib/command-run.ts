@@ -1,13 +1,7 @@
 /** `openfunctions run`: one task for the default agent. */
 
 import { type FileHandle, open } from "node:fs/promises";
-import {
-  InputError,
-  type LoopResult,
-  type RunStore,
-  canonicalJson,
-  createMemoryRunStore,
-} from "@openfunctions/core";
+import { type LoopResult, type RunStore, canonicalJson, createMemoryRunStore } from "@openfunctions/core";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
 import { dataHome } from "./data-home.ts";

@@ -185,6 +185,15 @@ describe("the offline adapter", () => {
     );
   });
 
+  it("reads a phrase whatever its spaces, and says of a long text that it is too long", async () => {
+    expect(calls(await say(`add a task:${" ".repeat(3_000)}buy   milk`))).toEqual([
+      ["add_task", { title: "buy milk" }],
+    ]);
+    const long = await say(`add a task: ${"milk ".repeat(5_000)}`);
+    expect(calls(long)).toEqual([]);
+    expect(long.text).toContain("too long");
+  });
+
   it("keeps state in what the tools keep, not in itself", async () => {
     const store = createMemoryStore();
     expect(await store.size()).toBe(0);

@@ -13,8 +13,11 @@ import {
   toolResultsOf,
 } from "@openfunctions/core";
 import { extractArguments, extractBySchema, missingOf } from "./offline-extract.ts";
+import { MAX_MESSAGE_CHARS } from "./offline-examples.ts";
 import { pickTool } from "./offline-match.ts";
 import { reportResults } from "./offline-report.ts";
+
+const TOO_LONG = `I match words to tools, and this message is too long for that; use at most ${MAX_MESSAGE_CHARS} characters.`;
 
 /** What one reply holds. */
 type OfflineReply =
@@ -70,6 +73,8 @@ function answer(request: ModelRequest): OfflineReply {
   const last = messages.at(-1);
   if (last?.role === "tool") return { text: withNotice(reportResults(toolResultsOf(last)), messages) };
   const said = last === undefined ? "" : textOf(last).trim();
+  if (said.length > MAX_MESSAGE_CHARS && responseFormat === undefined && toolChoice === "auto")
+    return { text: withNotice(TOO_LONG, messages) };
   if (responseFormat?.type === "json_schema") return structuredAnswer(said, responseFormat);
   if (typeof toolChoice === "object" || toolChoice === "required") return forcedCall(request, said);
   const usable = toolChoice === "none" ? [] : tools;

@@ -10,9 +10,9 @@ export function fillFromExamples(message: string, tool: ModelTool): JsonObject |
     .trim()
     .replace(/\s+/g, " ")
     .replace(/ ?[?.!]$/, "");
-  if (phrase.length > MAX_PHRASE_CHARS) return undefined;
   const templates = (tool.examples ?? []).flatMap((example) => templateOf(example) ?? []);
   for (const template of templates.sort((left, right) => right.fixed - left.fixed)) {
+    if (phrase.length > (template.keys.length > 1 ? MAX_CHARS_OF_MANY : MAX_MESSAGE_CHARS)) continue;
     const found = template.pattern.exec(phrase);
     if (found === null) continue;
     const values = template.keys.flatMap((key, index): [string, string | number][] => {
@@ -25,8 +25,11 @@ export function fillFromExamples(message: string, tool: ModelTool): JsonObject |
   return undefined;
 }
 
-/** Longer messages are texts, not phrases; a pattern of several values takes time with the power of their number. */
-const MAX_PHRASE_CHARS = 400;
+/** The longest message that words are matched to. */
+export const MAX_MESSAGE_CHARS = 4_000;
+
+/** A pattern of several values takes time with the power of their number. */
+const MAX_CHARS_OF_MANY = 400;
 
 interface Template {
   readonly example: Example;

@@ -70,11 +70,12 @@ describe("what a tool throws or returns", () => {
     "half a character": () => {
       throw new Error("\ud800");
     },
-    "a thenable that throws when asked": () => ({
-      get then() {
-        throw new Error("no");
-      },
-    }),
+    "a thenable that throws when asked": () =>
+      Object.defineProperty({}, "then", {
+        get: () => {
+          throw new Error("no");
+        },
+      }),
   };
   for (const [what, handler] of Object.entries(throwers)) {
     it(`ends a call as tool_failed, and the run goes on: ${what}`, async () => {

@@ -76,7 +76,7 @@ async function ownContent(
 ): Promise<ModelContent | undefined> {
   if (tool?.toModel === undefined || result.outcome === "not_started") return undefined;
   try {
-    const content: unknown = await tool.toModel(result);
+    const content = await Promise.resolve<unknown>(tool.toModel(result));
     if (isModelContent(content)) return content;
     runtime.logger.warn(
       `toModel of "${tool.name}" gave neither text nor parts; the model reads the plain result.`,

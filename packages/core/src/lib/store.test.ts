@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, stat, symlink, writeFile, mkdir, readdir } from "node:fs/promises";
+import { mkdtemp, readFile, stat, symlink, writeFile, mkdir, readdir, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execFile } from "node:child_process";
@@ -94,5 +94,18 @@ describe("the JSON file store", () => {
     const store = await createStore("things", { dir });
     await store.set("a", 1);
     expect(await store.get("a")).toBe(1);
+  });
+
+  it("takes over a lock without a sign of life, though a process has its number again", async () => {
+    const dir = await folder();
+    await mkdir(join(dir, "stores"));
+    const { hostname } = await import("node:os");
+    const lock = join(dir, "stores", "things.json.lock");
+    await writeFile(lock, JSON.stringify({ pid: process.pid, host: hostname() }));
+    const yesterday = new Date(Date.now() - 86_400_000);
+    await utimes(lock, yesterday, yesterday);
+    const store = await createStore("things", { dir });
+    await store.set("a", 1);
+    expect(await readdir(join(dir, "stores"))).toEqual(["things.json"]);
   });
 });
