@@ -71,11 +71,15 @@ describe("what a tool throws or returns", () => {
       throw new Error("\ud800");
     },
     "a thenable that throws when asked": () =>
-      Object.defineProperty({}, "then", {
-        get: () => {
-          throw new Error("no");
+      new Proxy(
+        {},
+        {
+          has: () => true,
+          get: () => {
+            throw new Error("no");
+          },
         },
-      }),
+      ),
   };
   for (const [what, handler] of Object.entries(throwers)) {
     it(`ends a call as tool_failed, and the run goes on: ${what}`, async () => {
