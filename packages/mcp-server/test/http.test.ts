@@ -382,10 +382,7 @@ describe("what is refused", () => {
     });
     sent.on("error", () => {});
     const answered = once(sent, "response");
-    for (let part = 0; part < 200 && !sent.destroyed; part += 1) {
-      sent.write("x".repeat(64_000));
-      await sleep(0);
-    }
+    sent.write("x".repeat(20_000)); // and no end: the answer does not wait for it
     const [answer] = (await answered) as [IncomingMessage];
     expect(answer.statusCode).toBe(413);
     sent.destroy();
