@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createOfflineAdapter } from "@openfunctions/adapter-local";
+// #region tools
 import {
   type Message,
   ToolRegistry,
@@ -14,6 +15,7 @@ import { createStarterTools } from "@openfunctions/starter-tools";
 
 const tools = new ToolRegistry();
 tools.registerAll(createStarterTools({ tasks: createMemoryStore(), notes: createMemoryStore() }));
+// #endregion
 const store = createMemoryRunStore();
 let history: readonly Message[] = [];
 

@@ -13,7 +13,10 @@ const DEFAULT_PORT = 3000;
 async function main(): Promise<void> {
   const home = dataHome();
   const [tools, { adapter, reason }] = await Promise.all([openTools({ home }), chooseAdapter()]);
-  const server = await listen(createChatServer({ adapter, tools, reason }), portWish());
+  const server = await listen(
+    createChatServer({ adapter, tools, reason, onFailure: report("The server failed") }),
+    portWish(),
+  );
   process.stdout.write(
     [
       `openFunctions chat: ${server.url}`,
@@ -24,14 +27,17 @@ async function main(): Promise<void> {
     ].join("\n"),
   );
   // A promise that a tool left alone must not end the conversations of everybody.
-  process.on("unhandledRejection", (reason) => {
-    process.stderr.write(
-      `A tool left a rejected promise behind: ${reason instanceof Error ? reason.message : "no error"}\n`,
-    );
-  });
+  process.on("unhandledRejection", report("A tool left a rejected promise behind"));
   const stop = (): void => void server.close().then(() => process.exit(0));
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
+}
+
+/** Says on stderr what went wrong; the server goes on. */
+function report(what: string): (error: unknown) => void {
+  return (error) => {
+    process.stderr.write(`${what}: ${error instanceof Error ? error.message : "no error was given"}\n`);
+  };
 }
 
 /** `PORT` is obeyed exactly; without it, the next free port after 3000 is taken. */

@@ -144,7 +144,6 @@ export {
 export { type RunCallOptions, runCall } from "./lib/run-call.ts";
 export type { ChildRun, RunContext } from "./lib/run-context.ts";
 export { DEFAULT_LIMITS, type RunLimits } from "./lib/run-limits.ts";
-export { RunError } from "./lib/run-error.ts";
 export {
   type AnyRunEvent,
   type CallAuthority,

@@ -326,4 +326,22 @@ describe("the chat server", () => {
     open.push(second);
     expect(second.port).toBeGreaterThan(first.port);
   });
+
+  it("says no more than that it failed, and tells its operator why", async () => {
+    const told: unknown[] = [];
+    const adapter = {
+      ...scriptedAdapter([]),
+      get model(): string {
+        throw new Error("the reason");
+      },
+    };
+    const options = { adapter, tools: new ToolRegistry(), reason: "a test" };
+    const app = createChatServer({ ...options, onFailure: (error) => told.push(error) });
+    const server = await listen(app, { port: 0 });
+    open.push(server);
+    const answer = await fetch(`${server.url}/health`);
+    expect(answer.status).toBe(500);
+    expect(await answer.text()).not.toContain("the reason");
+    expect(told).toMatchObject([{ message: "the reason" }]);
+  });
 });

@@ -15,6 +15,8 @@ export interface ChatServerOptions {
   readonly tools: ToolView;
   /** Why this adapter, in words. */
   readonly reason: string;
+  /** Hears what the client is not told: the cause of an answer that says only that the server failed. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 const ENDPOINTS = ["GET /", "GET /health", "POST /chat", "POST /chat/stream", "POST /reset"];
@@ -57,9 +59,13 @@ export function createChatServer(options: ChatServerOptions): Hono {
       404,
     ),
   );
-  app.onError((_error, context) =>
-    context.json(failed({ code: "internal_error", message: "The server failed.", retryable: false }), 500),
-  );
+  app.onError((error, context) => {
+    options.onFailure?.(error);
+    return context.json(
+      failed({ code: "internal_error", message: "The server failed.", retryable: false }),
+      500,
+    );
+  });
   return app;
 }
 
@@ -130,9 +136,10 @@ async function chatStream(request: Request, threads: Threads): Promise<Response>
     (part, id) =>
       stream.send({ ...(id === undefined ? {} : { id }), event: part.type, data: JSON.stringify(part) }),
   )
-    .catch(() => {
-      const error = { code: "internal_error", message: "The server failed.", retryable: false };
-      stream.send({ event: "error", data: JSON.stringify({ type: "error", error, runId: "" }) });
+    .catch((error: unknown) => {
+      threads.options.onFailure?.(error);
+      const told = { code: "internal_error", message: "The server failed.", retryable: false };
+      stream.send({ event: "error", data: JSON.stringify({ type: "error", error: told, runId: "" }) });
     })
     .finally(() => stream.end());
   return new Response(stream.body, { headers: { ...SSE_HEADERS, "cache-control": "no-store" } });

@@ -33,8 +33,30 @@ const data = (result: CallResult): unknown => (result.success ? result.data : re
 
 describe("the starter tools", () => {
   it("refer only to tools that exist", async () => {
-    expect(() => void registry().then((tools) => tools.freeze())).not.toThrow();
-    (await registry()).freeze();
+    const tools = await registry();
+    expect(() => tools.freeze()).not.toThrow();
+  });
+
+  it("remove a task once, and say so to whoever comes second", async () => {
+    const tools = await registry();
+    await tools.execute("add_task", { title: "call the bank" });
+    const both = await Promise.all(["1", "bank"].map((task) => tools.execute("remove_task", { task })));
+    expect(both.filter(({ success }) => success)).toHaveLength(1);
+    expect(both.find(({ success }) => !success)).toMatchObject({ code: "task_not_found" });
+  });
+
+  it("search neither dot-files nor folders that begin with a dot", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "openfunctions-dots-"));
+    await mkdir(join(folder, ".ssh"));
+    await writeFile(join(folder, ".env"), "KEY=needle");
+    await writeFile(join(folder, ".ssh", "id"), "needle");
+    await writeFile(join(folder, "plain.md"), "needle");
+    const tools = new ToolRegistry();
+    const stores = { tasks: createMemoryStore(), notes: createMemoryStore() };
+    tools.registerAll(createStarterTools({ ...stores, folder }));
+    expect(data(await tools.execute("search_text", { query: "needle" }))).toMatchObject({
+      matches: [{ file: "plain.md" }],
+    });
   });
 
   it("keep tasks per owner: add, list, complete by number or title, remove", async () => {

@@ -146,9 +146,11 @@ function completeTask(store: Store): Tool {
     handler: async ({ task: wanted }, { owner }) => {
       const found = await findTask(store, owner, wanted);
       if ("error" in found) return found;
-      await store.update(found.key, (value) =>
+      const after = await store.update(found.key, (value) =>
         value === undefined ? { keep: true } : { set: { ...found.task, done: true } },
       );
+      // Another call may have removed it since it was found.
+      if (after === undefined) return goneTask(wanted);
       return ok({ ...found.task, done: true }, `Done: ${found.task.title}.`);
     },
   });
@@ -179,10 +181,14 @@ function removeTask(store: Store): Tool {
     handler: async ({ task: wanted }, { owner }) => {
       const found = await findTask(store, owner, wanted);
       if ("error" in found) return found;
-      await store.delete(found.key);
+      if (!(await store.delete(found.key))) return goneTask(wanted);
       return ok(found.task, `Removed: ${found.task.title}.`);
     },
   });
+}
+
+function goneTask(wanted: string): FailureResult {
+  return err(`There is no task "${wanted}" any more.`, { code: "task_not_found" });
 }
 
 async function readTasks(store: Store, owner: string): Promise<readonly Task[]> {
