@@ -1,12 +1,14 @@
 // Run in a package's folder after tsc: makes one file of each entry, so that an import reads a few files instead of
 // a hundred. The module graph was most of core's import time (decisions/004-flattened-dist.md). Types stay as tsc
 // wrote them; nothing is minified.
-import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const { name, exports: entries = {}, bin = {} } = { ...manifest, ...manifest.publishConfig };
+const installed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
 
 /** The sources of the entries that the packed package names, by the name of the file in dist. */
 function inputs() {
@@ -26,15 +28,28 @@ function removeModules() {
   }
 }
 
+/** The licences of the packages that went in, each beside what was made of it. */
+function copyLicenses(output) {
+  const modules = output.flatMap((chunk) => chunk.moduleIds ?? []);
+  const folders = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0]);
+  for (const folder of new Set(folders.filter((found) => found !== undefined))) {
+    const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
+    if (license === undefined) throw new Error(`${folder} went into ${name} and carries no licence.`);
+    const { name: source, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    mkdirSync("dist/licenses", { recursive: true });
+    copyFileSync(join(folder, license), `dist/licenses/${source.replace("/", "__")}@${version}.txt`);
+  }
+}
+
 const bundle = await rolldown({
   input: inputs(),
   platform: "node",
-  // Only our own modules go in: what is installed stays a package of its own.
-  external: (id) => !id.startsWith(".") && !id.startsWith("/") && !id.includes("src/"),
+  // What the package depends on stays a package of its own; a development dependency that is imported goes in.
+  external: (id) => isBuiltin(id) || installed.some((name) => id === name || id.startsWith(`${name}/`)),
   treeshake: { moduleSideEffects: false },
 });
 removeModules();
-await bundle.write({
+const { output } = await bundle.write({
   dir: "dist",
   format: "esm",
   entryFileNames: "[name].js",
@@ -42,4 +57,5 @@ await bundle.write({
   minify: false,
 });
 await bundle.close();
+copyLicenses(output);
 process.stdout.write(`${name}: ${Object.keys(inputs()).length} entries\n`);

@@ -1,7 +1,5 @@
 /** OpenAI as an adapter: one request to the Responses API (or chat completions) per model call. */
 
-import { createRequire } from "node:module";
-import type { OpenAI as OpenAISdk } from "openai/client";
 import {
   type AIAdapter,
   ConfigError,
@@ -209,7 +207,7 @@ function lazyClient(options: OpenAIAdapterOptions, apiKey: string): () => Promis
   let loading: Promise<OpenAIClient> | undefined;
   const load = async (): Promise<OpenAIClient> => {
     if (options.client !== undefined) return options.client;
-    const OpenAI = loadSdk();
+    const { OpenAI } = await import("openai/client");
     const transport = options.fetch ?? options.ports?.fetch;
     return new OpenAI({
       apiKey,
@@ -221,10 +219,4 @@ function lazyClient(options: OpenAIAdapterOptions, apiKey: string): () => Promis
     });
   };
   return () => (loading ??= load());
-}
-
-/** The SDK's CommonJS build: its 226 files load in four fifths of the time that its modules take (README, "Cold start"). */
-function loadSdk(): typeof OpenAISdk {
-  const { OpenAI } = createRequire(import.meta.url)("openai/client");
-  return OpenAI;
 }

@@ -7,5 +7,7 @@ export type Defined<T> = {
 
 /** A copy of an object literal without the fields that are `undefined`. */
 export function defined<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>; // Proof: only undefined values are gone
+  const kept: Record<string, unknown> = {};
+  for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key];
+  return kept as Defined<T>; // Proof: only undefined values are gone
 }

@@ -28,6 +28,9 @@ const FAULT_BY_CODE = {
   repeated_call: "model",
   approval_required: "authority",
   not_permitted: "authority",
+  approval_expired: "authority",
+  approval_used: "authority",
+  approval_mismatch: "authority",
   tool_failed: "tool",
   tool_timeout: "tool",
   invalid_result: "tool",
@@ -52,6 +55,9 @@ const FAULT_BY_CODE = {
   run_failed: "run",
   structured_output_failed: "run",
   record_invalid: "run",
+  run_not_found: "run",
+  resume_mismatch: "run",
+  replay_failed: "run",
   cancelled: "cancelled",
 } as const;
 

@@ -176,11 +176,9 @@ class Call {
 
   async #start(tool: Tool, prepared: Accepted, control: CallControl): Promise<CallResult> {
     const { journal } = this.#scope;
-    const { idempotencyKey } = this.#context;
     journal?.emit("tool.started", {
       callId: this.#callId,
       authority: this.#authority,
-      ...(idempotencyKey === undefined ? {} : { idempotencyKeySource: "caller" as const }),
     });
     // The intent of a write is durable before its handler starts.
     if (journal !== undefined && !isReadOnly(tool.contract))

@@ -1,7 +1,7 @@
 /** Ports: everything non-deterministic a run touches, so that a run can be replayed and tested. */
 
 import type { Json } from "./json.ts";
-import { createRandomHex } from "./random-hex.ts";
+import { randomUUID } from "node:crypto";
 import type { RunEvent } from "./run-event.ts";
 import type { JsonSchema } from "./schema.ts";
 
@@ -34,9 +34,6 @@ export interface Ports {
   readonly observe?: (event: RunEvent) => void;
 }
 
-/** Random parts of ids that are drawn together. */
-const IDS_AT_ONCE = 32;
-
 /** The real clock. */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
@@ -65,7 +62,6 @@ export function createPorts(overrides: Partial<Ports> = {}): Ports {
  * stay in order, 62 random bits.
  */
 function createIdSource(clock: Clock): () => string {
-  const random = createRandomHex(8, IDS_AT_ONCE);
   let lastMs = 0;
   let counter = 0;
   return () => {
@@ -80,16 +76,15 @@ function createIdSource(clock: Clock): () => string {
         counter = 0;
       }
     }
-    return formatUuid(lastMs, counter, random());
+    return formatUuid(lastMs, counter);
   };
 }
 
-function formatUuid(ms: number, counter: number, random: string): string {
+/** The variant and the 62 random bits are those of a version 4 UUID, which Node draws in blocks. */
+function formatUuid(ms: number, counter: number): string {
   const time = ms.toString(16).padStart(12, "0");
-  // The variant is the two bits 10 at the top of the second half: one of 8, 9, a and b.
-  const variant = (0x8 | (Number.parseInt(random.charAt(0), 16) & 0x3)).toString(16);
   const count = counter.toString(16).padStart(3, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}${randomUUID().slice(18)}`;
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

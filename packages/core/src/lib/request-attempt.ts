@@ -21,8 +21,8 @@ const OVER = { cause: new Error("This attempt is over.") };
 
 /**
  * Reads one reply in batches of model events. A timeout or an abort ends the request and rejects the read that
- * waits at that moment; time that a slow consumer takes does not count as idle. Events set no timer: one timer
- * looks at the time of the last wait when it fires, one runs for the total. `close` must be called on every path.
+ * waits at that moment; time that a slow consumer takes does not count as idle. Events set no timer: the
+ * one there is looks at the time of the last wait when it fires, and is set again. `close` must be called on every path.
  */
 export class RequestAttempt {
   readonly #call: ModelCall;
@@ -30,10 +30,10 @@ export class RequestAttempt {
   readonly #controller = new AbortController();
   readonly #decoder: StreamDecoder;
   readonly #out: ModelEvent[] = [];
-  readonly #cancelTotal: () => void;
-  #cancelStage: () => void = () => {};
+  readonly #endsAt: number;
+  #cancelTimer: () => void = () => {};
+  #firesAt = Number.POSITIVE_INFINITY;
   #stage: Stage = "connect";
-  #armedStage: Stage | undefined;
   #waitsSince = 0;
   #source: WireSource | undefined;
   #interrupt: ((cause: unknown) => void) | undefined;
@@ -44,7 +44,7 @@ export class RequestAttempt {
     this.#call = call;
     this.#options = options;
     this.#decoder = call.decoder();
-    this.#cancelTotal = options.clock.after(Math.max(0, options.leftMs), this.#onTotal);
+    this.#endsAt = options.clock.now() + options.leftMs;
     options.signal?.addEventListener("abort", this.#onAbort);
     if (options.signal?.aborted === true) this.#onAbort();
   }
@@ -73,8 +73,7 @@ export class RequestAttempt {
 
   /** Frees the socket, the timers and the listener. */
   close(): void {
-    this.#cancelTotal();
-    this.#cancelStage();
+    this.#cancelTimer();
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
     if (this.#decoder.finished) this.#source?.finish();
     else {
@@ -108,7 +107,8 @@ export class RequestAttempt {
 
   #wait<T>(step: Promise<T>): Promise<T> {
     this.#waitsSince = this.#options.clock.now();
-    if (this.#armedStage !== this.#stage) this.#arm(this.#options.limits[`${this.#stage}Ms`]);
+    const dueAt = this.#dueAt(this.#waitsSince);
+    if (dueAt < this.#firesAt) this.#arm(dueAt);
     return new Promise((resolve, reject) => {
       this.#interrupt = reject;
       step.then(
@@ -124,22 +124,28 @@ export class RequestAttempt {
     });
   }
 
-  #arm(ms: number): void {
-    this.#cancelStage();
-    this.#armedStage = this.#stage;
-    this.#cancelStage = this.#options.clock.after(ms, this.#onStage);
+  /** When a wait that began at `since` has lasted too long, by its stage or by the total. */
+  #dueAt(since: number): number {
+    return Math.min(since + this.#options.limits[`${this.#stage}Ms`], this.#endsAt);
   }
 
-  readonly #onStage = (): void => {
-    const ms = this.#options.limits[`${this.#stage}Ms`];
-    // While nobody waits the consumer is busy; that time is not the provider's.
-    const leftMs = this.#interrupt === undefined ? ms : this.#waitsSince + ms - this.#options.clock.now();
-    if (leftMs > 0) this.#arm(leftMs);
-    else this.#stop(this.#timeout(`${STAGE_TEXT[this.#stage]} within ${ms} ms`));
-  };
+  #arm(dueAt: number): void {
+    this.#cancelTimer();
+    this.#firesAt = dueAt;
+    this.#cancelTimer = this.#options.clock.after(
+      Math.max(0, dueAt - this.#options.clock.now()),
+      this.#onTimer,
+    );
+  }
 
-  readonly #onTotal = (): void => {
-    this.#stop(this.#timeout(`did not finish within ${this.#options.limits.totalMs} ms in all`));
+  readonly #onTimer = (): void => {
+    const now = this.#options.clock.now();
+    const { limits } = this.#options;
+    // While nobody waits the consumer is busy; that time is not the provider's.
+    const dueAt = this.#dueAt(this.#interrupt === undefined ? now : this.#waitsSince);
+    if (now >= this.#endsAt) this.#stop(this.#timeout(`did not finish within ${limits.totalMs} ms in all`));
+    else if (dueAt > now) this.#arm(dueAt);
+    else this.#stop(this.#timeout(`${STAGE_TEXT[this.#stage]} within ${limits[`${this.#stage}Ms`]} ms`));
   };
 
   readonly #onAbort = (): void => {

@@ -28,7 +28,7 @@ export class RequestDigester {
     while (known < this.#chain.length && messages[known] === this.#messages[known]) known += 1;
     this.#chain.length = known;
     for (const message of messages.slice(known)) {
-      this.#chain.push(sha256(`${this.#chain.at(-1) ?? ""}${digest("message/1", message)}`));
+      this.#chain.push(digest("message/1", [this.#chain.at(-1) ?? null, message]));
     }
     this.#messages = messages;
     return this.#chain.at(-1) ?? sha256("");

@@ -25,6 +25,8 @@ export interface Lineage {
   readonly turnIndex?: number;
   readonly attempt: number;
   readonly retryOf?: string;
+  /** The run and event this one was forked from. */
+  readonly forkOf?: { readonly runId: string; readonly seq: number };
   readonly depth: number;
 }
 
@@ -62,7 +64,9 @@ export type StopReason =
   | "caller_abort"
   | "deadline"
   | "parent_cancelled"
-  | "shutdown";
+  | "shutdown"
+  | "approval_denied"
+  | "approval_required";
 
 /** One tool as the run saw it. */
 export interface ToolSummary {
@@ -98,7 +102,8 @@ export interface RunStart {
   /** The trace of the caller, where it sent one (W3C Trace Context, hexadecimal). */
   readonly traceContext?: { readonly traceId: string; readonly spanId: string };
   readonly capture: Capture;
-  readonly sealed: false;
+  /** The key that will sign the log's head; false where nothing signs it, so that a missing seal is a finding. */
+  readonly sealed: { readonly keyId: Digest } | false;
 }
 
 /** A failure as the record keeps it. */
@@ -108,6 +113,9 @@ export interface RecordedError {
   readonly retryable: boolean;
 }
 
+/** Where the arguments of a call come from. */
+export type ArgsOrigin = "model" | "repaired" | "edited" | "program";
+
 /** What the call pipeline settles before a handler may run. */
 export interface CallRequest {
   readonly callId: string;
@@ -116,7 +124,7 @@ export interface CallRequest {
   readonly toolName: string;
   readonly toolDigest?: Digest;
   readonly args: Sealed<Json>;
-  readonly argsOrigin: "model" | "repaired" | "program";
+  readonly argsOrigin: ArgsOrigin;
   readonly defaulted?: readonly string[];
   readonly droppedArgs?: readonly string[];
 }
@@ -126,6 +134,19 @@ export interface CallAuthority {
   readonly level: AuthorityLevel;
   readonly decision: "not_required" | "granted" | "denied" | "pending";
   readonly grantRef?: string;
+  readonly ticketId?: string;
+}
+
+/** Where an idempotency key comes from, and how far it holds; the key itself stays in the ledger. */
+export interface CallIdempotency {
+  readonly source: "caller" | "derived";
+  readonly scope: "call" | "run" | "task";
+}
+
+/** A call a suspended run waits for. */
+export interface PendingCall {
+  readonly callId: string;
+  readonly ticketId: string;
 }
 
 /** What each chain event carries. Content a person, model or tool wrote is sealed. */
@@ -135,6 +156,9 @@ export interface EventData {
   "run.limit_reached": { readonly stopReason: StopReason; readonly partial?: Sealed<string> };
   "run.failed": { readonly stopReason: StopReason; readonly error: RecordedError };
   "run.cancelled": { readonly stopReason: StopReason; readonly reason: Sealed<string> };
+  "run.suspended": { readonly stopReason: StopReason; readonly pending: readonly PendingCall[] };
+  /** `drift` names what is not as it was when the run started (capabilities, instructions). */
+  "run.resumed": { readonly drift?: readonly string[] };
   "prompt.composed": {
     readonly digest: Digest;
     readonly sections: readonly { readonly name: string; readonly digest: Digest; readonly chars: number }[];
@@ -188,7 +212,7 @@ export interface EventData {
   "tool.started": {
     readonly callId: string;
     readonly authority: CallAuthority;
-    readonly idempotencyKeySource?: "caller";
+    readonly idempotency?: CallIdempotency;
   };
   "tool.finished": {
     readonly callId: string;
@@ -198,6 +222,39 @@ export interface EventData {
     readonly result: Sealed<Json>;
     readonly cause?: Sealed<string>;
   };
+  /** The call was answered from the ledger; its handler did not run. */
+  "tool.replayed": {
+    readonly callId: string;
+    readonly authority: CallAuthority;
+    readonly idempotency: CallIdempotency;
+    readonly outcome: Outcome;
+    readonly code?: string;
+    /** The call whose result this is. */
+    readonly replayOf: string;
+    readonly result: Sealed<Json>;
+  };
+  /** What became of a call of unknown outcome was found out later. */
+  "tool.reconciled": {
+    readonly callId: string;
+    readonly outcome: Outcome;
+    readonly result?: Sealed<Json>;
+  };
+  "approval.requested": {
+    readonly callId: string;
+    readonly ticketId: string;
+    readonly callDigest: Digest;
+    readonly expiresAt: string;
+  };
+  "approval.resolved": {
+    readonly callId: string;
+    readonly ticketId: string;
+    readonly decision: "approved" | "denied";
+    readonly by: Principal;
+    /** The ticket that these arguments replaced. */
+    readonly editedFrom?: string;
+    readonly reason?: Sealed<string>;
+  };
+  "approval.consumed": { readonly callId: string; readonly ticketId: string };
   /** A handler that outlived its call came to an end; its value was ignored. */
   "tool.settled": { readonly callId: string };
   "child.started": { readonly childRunId: string; readonly actor: string; readonly callId?: string };

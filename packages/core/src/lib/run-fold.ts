@@ -3,7 +3,7 @@
 import { NO_USAGE, type Usage, addUsage } from "./adapter.ts";
 import type { EffectKind } from "./contract.ts";
 import { RecordError } from "./errors.ts";
-import type { AnyRunEvent, EventData, RunEvent, RunStart } from "./run-event.ts";
+import type { AnyRunEvent, EventData, PendingCall, RunEvent, RunStart } from "./run-event.ts";
 import type { ModelCallRecord, RunEffects, RunRecord, RunStatus, ToolCallRecord } from "./run-record.ts";
 
 /** Pure: the record that a list of events gives. A prefix gives the record as it stood. */
@@ -24,6 +24,7 @@ export class RunFold {
   #first: RunEvent<"run.started"> | undefined;
   #last: AnyRunEvent | undefined;
   #terminal: Terminal | undefined;
+  #suspended: RunEvent<"run.suspended"> | undefined;
   #usage: Usage = NO_USAGE;
   #instructions: RunRecord["instructions"];
   #asked: ModelRequest | undefined;
@@ -53,6 +54,12 @@ export class RunFold {
       case "run.failed":
       case "run.cancelled":
         this.#terminal = event;
+        return;
+      case "run.suspended":
+        this.#suspended = event;
+        return;
+      case "run.resumed":
+        this.#suspended = undefined;
         return;
       case "prompt.composed":
         this.#instructions = { digest: event.data.digest, sections: event.data.sections };
@@ -102,7 +109,7 @@ export class RunFold {
   #status(): RunStatus {
     switch (this.#terminal?.type) {
       case undefined:
-        return "running";
+        return this.#suspended === undefined ? "running" : "suspended";
       case "run.completed":
         return "completed";
       case "run.limit_reached":
@@ -116,9 +123,12 @@ export class RunFold {
 
   #ending(
     effects: RunEffects,
-  ): Partial<Pick<RunRecord, "stopReason" | "endedAt" | "output" | "error" | "cancellation">> {
+  ): Partial<Pick<RunRecord, "stopReason" | "endedAt" | "output" | "error" | "cancellation" | "pending">> {
     const end = this.#terminal;
-    if (end === undefined) return {};
+    if (end === undefined) {
+      const open = this.#suspended?.data;
+      return open === undefined ? {} : { stopReason: open.stopReason, pending: open.pending };
+    }
     const base = { stopReason: end.data.stopReason, endedAt: end.at };
     if (end.type === "run.completed") return { ...base, output: end.data.output };
     if (end.type === "run.failed") return { ...base, error: end.data.error };
@@ -187,6 +197,7 @@ export class RunFold {
         authority: event.data.authority,
         startedAt: event.at,
         outcome: "unknown",
+        ...(event.data.idempotency === undefined ? {} : { idempotency: event.data.idempotency }),
       });
     } else if (event.type === "tool.finished") {
       const { callId, outcome, code, durationMs, result } = event.data;
@@ -199,7 +210,35 @@ export class RunFold {
       });
     } else if (event.type === "tool.settled") {
       this.#change(event.data.callId, { lateSettlement: true });
+    } else {
+      this.#applyLedger(event);
     }
+  }
+
+  #applyLedger(event: AnyRunEvent): void {
+    if (event.type === "tool.replayed") {
+      const { callId, authority, idempotency, outcome, code, replayOf, result } = event.data;
+      this.#change(callId, {
+        authority,
+        outcome,
+        result,
+        endedAt: event.at,
+        idempotency: { ...idempotency, replayOf },
+        ...(code === undefined ? {} : { code }),
+      });
+    } else if (event.type === "tool.reconciled") {
+      const { callId, outcome, result } = event.data;
+      this.#change(callId, { outcome, reconciled: true, ...(result === undefined ? {} : { result }) });
+    } else if (event.type === "approval.requested") {
+      this.#decide(event.data, "pending");
+    } else if (event.type === "approval.resolved") {
+      this.#decide(event.data, event.data.decision === "approved" ? "granted" : "denied");
+    }
+  }
+
+  #decide({ callId, ticketId }: PendingCall, decision: "pending" | "granted" | "denied"): void {
+    const level = this.#toolCalls.get(callId)?.authority?.level ?? "human";
+    this.#change(callId, { authority: { level, decision, ticketId } });
   }
 
   #change(callId: string, change: Partial<ToolCallRecord>): void {

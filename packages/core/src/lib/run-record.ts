@@ -4,11 +4,21 @@ import type { FinishReason, Usage } from "./adapter.ts";
 import type { Digest } from "./digest.ts";
 import type { Json } from "./json.ts";
 import type { Outcome } from "./result.ts";
-import type { CallAuthority, EventData, RecordedError, RunModel, RunStart, StopReason } from "./run-event.ts";
+import type {
+  ArgsOrigin,
+  CallAuthority,
+  CallIdempotency,
+  EventData,
+  PendingCall,
+  RecordedError,
+  RunModel,
+  RunStart,
+  StopReason,
+} from "./run-event.ts";
 import type { Sealed } from "./sealed.ts";
 
 /** How a run stands. */
-export type RunStatus = "running" | "completed" | "limit_reached" | "failed" | "cancelled";
+export type RunStatus = "running" | "suspended" | "completed" | "limit_reached" | "failed" | "cancelled";
 
 /** One model call of a run. Times are milliseconds. */
 export interface ModelCallRecord {
@@ -34,10 +44,11 @@ export interface ToolCallRecord {
   readonly toolName: string;
   readonly toolDigest?: Digest;
   readonly args: Sealed<Json>;
-  readonly argsOrigin: "model" | "repaired" | "program";
+  readonly argsOrigin: ArgsOrigin;
   readonly defaulted?: readonly string[];
   readonly droppedArgs?: readonly string[];
   readonly authority?: CallAuthority;
+  readonly idempotency?: CallIdempotency & { readonly replayOf?: string };
   readonly requestedAt: string;
   readonly startedAt?: string;
   readonly endedAt?: string;
@@ -46,6 +57,8 @@ export interface ToolCallRecord {
   readonly code?: string;
   readonly result?: Sealed<Json>;
   readonly lateSettlement?: true;
+  /** What became of an unknown outcome was found out later. */
+  readonly reconciled?: true;
 }
 
 /** What a run did to the world, computed from its calls. */
@@ -76,6 +89,8 @@ export interface RunRecord extends Omit<RunStart, "model"> {
   readonly toolCalls: readonly ToolCallRecord[];
   readonly children: readonly { readonly runId: string; readonly actor: string; readonly status: string }[];
   readonly effects: RunEffects;
+  /** What a suspended run waits for. */
+  readonly pending?: readonly PendingCall[];
   readonly output?: Sealed<string>;
   readonly error?: RecordedError;
   readonly cancellation?: {

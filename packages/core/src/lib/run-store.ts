@@ -1,9 +1,11 @@
 /** Where runs live: an append-only log per run. */
 
 import type { Json } from "./json.ts";
-import { StoreError } from "./errors.ts";
+import { RecordError, StoreError } from "./errors.ts";
 import type { RunKind } from "./run-event.ts";
 import type { AnyRunEvent } from "./run-event.ts";
+import type { RedactionLine, RunAnnex, SealLine } from "./record-line.ts";
+import { redactEvent } from "./redact-event.ts";
 import { RunFold } from "./run-fold.ts";
 import type { RunRecord, RunStatus } from "./run-record.ts";
 
@@ -31,15 +33,23 @@ export interface RunPage {
 /** Append-only storage of run logs; one writer per run. */
 export interface RunStore {
   /**
-   * Appends atomically. Throws `StoreError` `store_conflict` unless the run holds exactly `expectedSeq` events.
+   * Appends atomically, the seal of a finished log with its last events. Throws `StoreError` `store_conflict` unless
+   * the run holds exactly `expectedSeq` events.
    */
   append(
     runId: string,
     events: readonly AnyRunEvent[],
-    options: { readonly expectedSeq: number },
+    options: { readonly expectedSeq: number; readonly seal?: SealLine },
   ): Promise<void>;
   /** The events from `fromSeq` (default 0); nothing for an unknown run. */
   read(runId: string, fromSeq?: number): AsyncIterable<AnyRunEvent>;
+  /** The seal and the redactions of a run. */
+  annex(runId: string): Promise<RunAnnex>;
+  /**
+   * Keeps a redaction and removes `value` and `salt` of the leaf it names, in one step. Throws `store_conflict`
+   * unless `n` is the number of redactions so far, and `RecordError` where there is no such leaf.
+   */
+  redact(runId: string, redaction: RedactionLine): Promise<void>;
   /** The record as it stands, or undefined for an unknown run. */
   get(runId: string): Promise<RunRecord | undefined>;
   list(query?: RunQuery): Promise<RunPage>;
@@ -50,18 +60,54 @@ export interface RunStore {
   close(): Promise<void>;
 }
 
-interface StoredRun {
-  readonly events: AnyRunEvent[];
-  readonly fold: RunFold;
-  readonly waiting: Set<() => void>;
+/** One run's events; they are folded when somebody asks. */
+class StoredRun {
+  readonly events: AnyRunEvent[] = [];
+  readonly waiting = new Set<() => void>();
+  readonly redactions: RedactionLine[] = [];
+  seal: SealLine | undefined;
+  #fold: RunFold | undefined;
+  #folded = 0;
+
+  get fold(): RunFold {
+    this.#fold ??= new RunFold();
+    for (const event of this.events.slice(this.#folded)) this.#fold.apply(event);
+    this.#folded = this.events.length;
+    return this.#fold;
+  }
+
+  redact(redaction: RedactionLine): void {
+    if (redaction.n !== this.redactions.length) {
+      throw new StoreError(
+        `The run has ${this.redactions.length} redactions; this one says ${redaction.n}.`,
+        {
+          code: "store_conflict",
+        },
+      );
+    }
+    this.events[redaction.seq] = redactEvent(this.events[redaction.seq], redaction);
+    this.redactions.push(redaction);
+    this.#fold = undefined;
+    this.#folded = 0;
+  }
 }
 
 /** A run store in memory, for tests and for runs that need no afterlife. */
 export function createMemoryRunStore(): RunStore {
   const runs = new Map<string, StoredRun>();
   return {
-    append: async (runId, events, { expectedSeq }) => appendTo(runs, runId, { events, expectedSeq }),
+    append: async (runId, events, { expectedSeq, seal }) =>
+      appendTo(runs, runId, { events, expectedSeq, seal }),
     read: (runId, fromSeq = 0) => readFrom(runs.get(runId)?.events.slice(fromSeq) ?? []),
+    annex: async (runId) => {
+      const { seal, redactions = [] } = runs.get(runId) ?? {};
+      return { redactions: [...redactions], ...(seal === undefined ? {} : { seal }) };
+    },
+    redact: async (runId, redaction) => {
+      const run = runs.get(runId);
+      if (run === undefined) throw new RecordError(`There is no run "${runId}".`, { code: "run_not_found" });
+      run.redact(redaction);
+    },
     get: async (runId) => runs.get(runId)?.fold.record(),
     list: async (query = {}) =>
       listRuns(
@@ -78,9 +124,13 @@ export function createMemoryRunStore(): RunStore {
 function appendTo(
   runs: Map<string, StoredRun>,
   runId: string,
-  batch: { readonly events: readonly AnyRunEvent[]; readonly expectedSeq: number },
+  batch: {
+    readonly events: readonly AnyRunEvent[];
+    readonly expectedSeq: number;
+    readonly seal: SealLine | undefined;
+  },
 ): void {
-  const run = runs.get(runId) ?? { events: [], fold: new RunFold(), waiting: new Set<() => void>() };
+  const run = runs.get(runId) ?? new StoredRun();
   if (run.events.length !== batch.expectedSeq) {
     throw new StoreError(
       `Run "${runId}" holds ${run.events.length} events, not ${batch.expectedSeq}: another writer was here.`,
@@ -89,10 +139,8 @@ function appendTo(
       },
     );
   }
-  for (const event of batch.events) {
-    run.events.push(event);
-    run.fold.apply(event);
-  }
+  run.events.push(...batch.events);
+  run.seal ??= batch.seal;
   runs.set(runId, run);
   for (const wake of run.waiting) wake();
 }

@@ -1,8 +1,8 @@
 /** Sealed leaves: content whose digest is in the chain, so that the content itself can be removed later. */
 
+import { randomUUID } from "node:crypto";
 import { type Digest, sha256 } from "./digest.ts";
 import { type Json, canonicalJson, wellFormedJson } from "./json.ts";
-import { createRandomHex } from "./random-hex.ts";
 
 /** `$sealed` is `sha256(salt bytes || canonical(value))`; `salt` is hexadecimal (spec runs.md section 2). */
 export interface Sealed<T> {
@@ -20,10 +20,6 @@ export type Sealer = <T>(value: T) => Sealed<T>;
 /** Prepares a value before it is sealed: removes secrets. */
 export type Redact = (value: Json) => Json;
 
-const SALT_BYTES = 16;
-/** About as many as a short run has leaves. */
-const SALTS_AT_ONCE = 16;
-
 /** What a sealer needs. */
 export interface SealerOptions {
   readonly redact: Redact;
@@ -38,7 +34,7 @@ export interface SealerOptions {
  * value: a record rather lacks a value than keeps a secret or its run.
  */
 export function createSealer(capture: Capture, options: SealerOptions): Sealer {
-  const nextSalt = options.salt ?? createRandomHex(SALT_BYTES, SALTS_AT_ONCE);
+  const nextSalt = options.salt ?? freshSalt;
   return <T>(value: T): Sealed<T> => {
     const salt = nextSalt();
     try {
@@ -50,6 +46,11 @@ export function createSealer(capture: Capture, options: SealerOptions): Sealer {
       return { $sealed: commitment(salt, null) };
     }
   };
+}
+
+/** 16 bytes, 122 of their bits random: a version 4 UUID without its dashes, which Node draws in blocks. */
+function freshSalt(): string {
+  return randomUUID().replaceAll("-", "");
 }
 
 /** Model and tool text may hold half a surrogate pair, which has no canonical form; it is replaced then. */
