@@ -9,7 +9,7 @@ export {
   recordingLogger,
 } from "./lib/testing/fakes.ts";
 export { type ProviderFixture, describeContextProvider } from "./lib/testing/describe-context-provider.ts";
-export { describeRunStore } from "./lib/testing/describe-run-store.ts";
+export { type RunStoreSuite, describeRunStore } from "./lib/testing/describe-run-store.ts";
 export { type StoreFixture, describeStore } from "./lib/testing/describe-store.ts";
 export { describeTool } from "./lib/testing/describe-tool.ts";
 export {
@@ -20,6 +20,7 @@ export {
   type ScriptedReply,
   scriptedAdapter,
 } from "./lib/testing/scripted-adapter.ts";
+export type { RunStoreFixture } from "./lib/testing/run-store-situation.ts";
 export type { SuiteRunner } from "./lib/testing/suite-runner.ts";
 export { describeAdapter } from "./lib/describe-adapter.ts";
 export type {

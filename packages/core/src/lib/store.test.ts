@@ -22,7 +22,7 @@ describeStore(
   },
   runner,
 );
-describeRunStore("memory", async () => createMemoryRunStore(), runner);
+describeRunStore("memory", { durable: false, make: async () => ({ store: createMemoryRunStore() }) }, runner);
 
 describe("the JSON file store", () => {
   it("refuses names that could leave its folder, before anything is touched", async () => {

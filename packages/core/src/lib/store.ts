@@ -50,10 +50,14 @@ const DEFAULT_PAGE = 100;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const STORE_NAME = /^[a-z][a-z0-9_-]{0,62}$/;
 
+/** True for 1 to 512 characters without control characters. */
+export function isStoreKey(key: unknown): key is string {
+  return typeof key === "string" && key.length > 0 && key.length <= MAX_KEY_LENGTH && !CONTROL.test(key);
+}
+
 /** Throws `InputError` for a key that no store takes. */
 export function checkStoreKey(key: string): void {
-  const fits = typeof key === "string" && key.length > 0 && key.length <= MAX_KEY_LENGTH;
-  if (fits && !CONTROL.test(key)) return;
+  if (isStoreKey(key)) return;
   throw new InputError(
     `Store key ${JSON.stringify(key)?.slice(0, 80)} must have 1 to 512 characters and no control characters.`,
   );

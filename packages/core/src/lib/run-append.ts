@@ -1,0 +1,103 @@
+/** What every run store checks before it writes, so that all of them refuse the same. */
+
+import { InputError, RecordError, StoreError } from "./errors.ts";
+import type { RedactionLine, SealLine } from "./record-line.ts";
+import type { AnyRunEvent } from "./run-event.ts";
+import type { RunStatus } from "./run-record.ts";
+import { isStoreKey } from "./store.ts";
+
+/** Throws `InputError` `bad_id` for an id that no store takes. */
+export function checkRunId(runId: string): void {
+  if (isStoreKey(runId) && runId.isWellFormed()) return;
+  throw new InputError(
+    `Run id ${JSON.stringify(runId)?.slice(0, 80)} must have 1 to 512 characters and no control characters.`,
+    { code: "bad_id" },
+  );
+}
+
+/** True for a status after which nothing follows. */
+export function isEnded(status: RunStatus): boolean {
+  return status !== "running" && status !== "suspended";
+}
+
+/** One append. */
+export interface RunBatch {
+  readonly runId: string;
+  readonly events: readonly AnyRunEvent[];
+  readonly expectedSeq: number;
+  readonly seal?: SealLine;
+}
+
+/** What a store knows of a run before an append. */
+export interface HeldRun {
+  /** How many events it has. */
+  readonly events: number;
+  readonly status: RunStatus;
+  readonly sealed: boolean;
+}
+
+/** How the run stands after a batch. Throws what `RunStore.append` throws where the batch does not fit. */
+export function statusAfter(batch: RunBatch, held: HeldRun | undefined): RunStatus {
+  const count = held?.events ?? 0;
+  if (count !== batch.expectedSeq) {
+    throw new StoreError(
+      `Run "${batch.runId}" holds ${count} events, not ${batch.expectedSeq}: another writer was here.`,
+      { code: "store_conflict" },
+    );
+  }
+  let status = held?.status;
+  for (const [index, event] of batch.events.entries()) {
+    if (event.runId !== batch.runId || event.seq !== count + index) {
+      throw new RecordError(
+        `Event ${event.seq} of run "${event.runId}" does not follow; event ${count + index} of run "${batch.runId}" does.`,
+      );
+    }
+    if (status !== undefined && isEnded(status)) {
+      throw new RecordError(`Run "${batch.runId}" has ended; nothing follows its terminal event.`);
+    }
+    status = nextStatus(status, event);
+  }
+  if (status === undefined) throw new RecordError('A run begins with "run.started"; this batch does not.');
+  if (batch.seal !== undefined)
+    checkSeal(batch, count + batch.events.length, isEnded(status) && !held?.sealed);
+  return status;
+}
+
+/** How a run stands after one more event; undefined before its first. */
+export function nextStatus(status: RunStatus | undefined, event: AnyRunEvent): RunStatus | undefined {
+  switch (event.type) {
+    case "run.started":
+    case "run.resumed":
+      return "running";
+    case "run.suspended":
+      return "suspended";
+    case "run.completed":
+      return "completed";
+    case "run.limit_reached":
+      return "limit_reached";
+    case "run.failed":
+      return "failed";
+    case "run.cancelled":
+      return "cancelled";
+    default:
+      return status;
+  }
+}
+
+function checkSeal({ runId, seal }: RunBatch, events: number, sealable: boolean): void {
+  if (sealable && seal?.runId === runId && seal.events === events) return;
+  throw new RecordError(`A seal closes the ${events} events of a run that has ended and has none yet.`);
+}
+
+/** Throws `store_conflict` for a redaction that was made before another one arrived. */
+export function checkRedaction(redaction: RedactionLine, held: number): void {
+  if (redaction.n === held) return;
+  throw new StoreError(`The run has ${held} redactions; this one says ${redaction.n}.`, {
+    code: "store_conflict",
+  });
+}
+
+/** The error of a redaction for a run that nobody knows. */
+export function runNotFound(runId: string): RecordError {
+  return new RecordError(`There is no run "${runId}".`, { code: "run_not_found" });
+}
