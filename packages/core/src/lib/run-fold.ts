@@ -251,9 +251,10 @@ export class RunFold {
     const kinds = new Map<string, EffectKind>(
       start.capabilities.tools.map((tool) => [tool.name, tool.effects]),
     );
-    const started = [...this.#toolCalls.values()].filter((call) => call.startedAt !== undefined);
+    const calls = [...this.#toolCalls.values()];
+    const started = calls.filter((call) => call.startedAt !== undefined);
     const writes = started.filter((call) => !["none", "read"].includes(kinds.get(call.toolName) ?? "write"));
-    const unknown = writes.filter((call) => call.outcome === "unknown").map((call) => call.callId);
+    const unknown = calls.filter((call) => call.outcome === "unknown").map((call) => call.callId);
     return {
       summary: this.#effectSummary(started.length, writes),
       certainty: unknown.length > 0 ? "unknown" : "known",
