@@ -1,0 +1,252 @@
+/** Reads a line of a record file as bytes: whether it is canonical, and where its fields and sealed leaves stand. */
+
+/** Where a sealed leaf stands in the bytes. Offsets; -1 for a part that is not there. */
+export interface LeafSpan {
+  readonly start: number;
+  readonly end: number;
+  /** The first byte after the `$sealed` string, closing quote included. */
+  readonly sealedEnd: number;
+  /** Salt without its quotes. */
+  readonly saltStart: number;
+  readonly saltEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+const MAX_DEPTH = 512;
+const QUOTE = 34;
+const BACKSLASH = 92;
+const COMMA = 44;
+const NEWLINE = 10;
+
+/** 1 for the bytes that end or interrupt a string: control characters, quote, backslash. */
+const SPECIAL = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 32 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
+);
+const NUMBER_BYTES = new Set(Buffer.from("+-.0123456789e"));
+const SHORT_ESCAPES = new Set(Buffer.from('"\\bfnrt'));
+/** What has a short escape of its own and so never stands as `\u00..`. */
+const SHORT_ESCAPED = new Set([8, 9, 10, 12, 13]);
+
+const EVENT_FIELDS = ["at", "data", "hash", "prev", "runId", "seq", "type", "v"].map((name, index) =>
+  Buffer.from(`${index === 0 ? "{" : ","}"${name}":`),
+);
+const SEALED = Buffer.from('"$sealed"');
+const SALT = Buffer.from(',"salt":');
+const VALUE = Buffer.from(',"value":');
+const CLOSE = Buffer.from("}");
+const TRUE = Buffer.from("true");
+const FALSE = Buffer.from("false");
+const NULL = Buffer.from("null");
+
+/**
+ * Scans lines of one buffer after the other, without copying or parsing them. The bytes must be valid UTF-8, and the
+ * byte at a line's end must be its newline: no JSON holds one, so every loop stops there.
+ */
+export class RecordScan {
+  /** The leaves of the last line, in order. */
+  readonly leaves: LeafSpan[] = [];
+  /** Where the values of the last event begin and end: at, data, hash, prev, runId, seq, type, v. */
+  readonly starts: number[] = [];
+  readonly ends: number[] = [];
+  /** The first byte that is not as it must be. */
+  bad = -1;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #escaped = false;
+
+  /** True for a line that is exactly the canonical bytes of an event; else `bad` is set. */
+  event(bytes: Uint8Array, start: number, end: number): boolean {
+    this.#begin(bytes);
+    this.starts.length = 0;
+    this.ends.length = 0;
+    let at = start;
+    for (const [index, field] of EVENT_FIELDS.entries()) {
+      at = this.#literal(at, field);
+      if (at === -1) return false;
+      this.starts.push(at);
+      at = this.#value(at, 1, index === 1);
+      if (at === -1) return false;
+      this.ends.push(at);
+    }
+    return this.#literal(at, CLOSE) === end || this.#ends(at, end);
+  }
+
+  /** True for a line that is canonical JSON of any kind; else `bad` is set. */
+  canonical(bytes: Uint8Array, start: number, end: number): boolean {
+    this.#begin(bytes);
+    const at = this.#value(start, 0, false);
+    return at !== -1 && (at === end || this.#ends(at, end));
+  }
+
+  #begin(bytes: Uint8Array): void {
+    this.#bytes = bytes;
+    this.leaves.length = 0;
+    this.bad = -1;
+  }
+
+  #fail(at: number): -1 {
+    this.bad = at;
+    return -1;
+  }
+
+  /** The line goes on, or is over, where it should not. */
+  #ends(at: number, end: number): false {
+    this.bad = Math.min(at, end);
+    return false;
+  }
+
+  #literal(at: number, text: Uint8Array): number {
+    for (let index = 0; index < text.length; index += 1) {
+      if (this.#bytes[at + index] !== text[index]) return this.#fail(at + index);
+    }
+    return at + text.length;
+  }
+
+  /** The end of the value at `at`. `open` says whether sealed leaves may stand here. */
+  #value(at: number, depth: number, open: boolean): number {
+    switch (this.#bytes[at]) {
+      case QUOTE:
+        return this.#string(at);
+      case 123:
+        return depth > MAX_DEPTH ? this.#fail(at) : this.#object(at, depth, open);
+      case 91:
+        return depth > MAX_DEPTH ? this.#fail(at) : this.#array(at, depth, open);
+      case 116:
+        return this.#literal(at, TRUE);
+      case 102:
+        return this.#literal(at, FALSE);
+      case 110:
+        return this.#literal(at, NULL);
+      default:
+        return this.#number(at);
+    }
+  }
+
+  #string(start: number): number {
+    const bytes = this.#bytes;
+    this.#escaped = false;
+    for (let at = start + 1; ; at += 1) {
+      while (SPECIAL[bytes[at] ?? 0] === 0) at += 1;
+      if (bytes[at] === QUOTE) return at + 1;
+      if (bytes[at] !== BACKSLASH) return this.#fail(at);
+      this.#escaped = true;
+      if (SHORT_ESCAPES.has(bytes[at + 1] ?? 0)) at += 1;
+      else if (this.#isLongEscape(at)) at += 5;
+      else return this.#fail(at);
+    }
+  }
+
+  /** `\u00` and two lower case digits, for a control character that has no short escape. */
+  #isLongEscape(at: number): boolean {
+    const text = String.fromCharCode(...this.#bytes.subarray(at, at + 6));
+    return /^\\u00[01][0-9a-f]$/.test(text) && !SHORT_ESCAPED.has(Number.parseInt(text.slice(4), 16));
+  }
+
+  #array(start: number, depth: number, open: boolean): number {
+    const bytes = this.#bytes;
+    if (bytes[start + 1] === 93) return start + 2;
+    for (let at = start + 1; ; at += 1) {
+      at = this.#value(at, depth + 1, open);
+      if (at === -1) return -1;
+      if (bytes[at] === 93) return at + 1;
+      if (bytes[at] !== COMMA) return this.#fail(at);
+    }
+  }
+
+  #object(start: number, depth: number, open: boolean): number {
+    const bytes = this.#bytes;
+    if (bytes[start + 1] === 125) return start + 2;
+    let before = -1;
+    let beforeEscaped = false;
+    for (let at = start + 1; ; at += 1) {
+      if (bytes[at] !== QUOTE) return this.#fail(at);
+      const keyEnd = this.#string(at);
+      if (keyEnd === -1) return -1;
+      const escaped = this.#escaped;
+      if (open && bytes[at + 1] === 36 && this.#literal(at, SEALED) === keyEnd)
+        return before === -1 ? this.#leaf(start, keyEnd, depth) : this.#fail(at);
+      if (before !== -1 && !this.#rises(before, at, escaped || beforeEscaped)) return this.#fail(at);
+      if (bytes[keyEnd] !== 58) return this.#fail(keyEnd);
+      before = at;
+      beforeEscaped = escaped;
+      at = this.#value(keyEnd + 1, depth + 1, open);
+      if (at === -1) return -1;
+      if (bytes[at] === 125) return at + 1;
+      if (bytes[at] !== COMMA) return this.#fail(at);
+    }
+  }
+
+  /**
+   * True where the key at `left` is below the one at `right`, by UTF-16 code unit. Bytes of UTF-8
+   * compare the same way, but for what stands above the surrogates, and for escapes.
+   */
+  #rises(left: number, right: number, escaped: boolean): boolean {
+    const bytes = this.#bytes;
+    if (escaped) return this.#text(left) < this.#text(right);
+    let index = 1;
+    while (bytes[left + index] === bytes[right + index] && bytes[left + index] !== QUOTE) index += 1;
+    const one = bytes[left + index] ?? 0;
+    const two = bytes[right + index] ?? 0;
+    if (two === QUOTE) return false;
+    if (one === QUOTE) return true;
+    return one >= 0xee || two >= 0xee ? this.#text(left) < this.#text(right) : one < two;
+  }
+
+  #text(start: number): string {
+    const text = Buffer.from(this.#bytes.subarray(start, this.#string(start))).toString("utf8");
+    return String(JSON.parse(text));
+  }
+
+  /** Exactly `{"$sealed":string,"salt":string,"value":any}`, the last two optional: nothing else may hide in a leaf. */
+  #leaf(start: number, keyEnd: number, depth: number): number {
+    const bytes = this.#bytes;
+    if (bytes[keyEnd] !== 58) return this.#fail(keyEnd);
+    const sealedEnd = this.#textEnd(keyEnd + 1);
+    if (sealedEnd === -1) return -1;
+    let at = sealedEnd;
+    let saltStart = -1;
+    let saltEnd = -1;
+    if (bytes[at] === COMMA && bytes[at + 2] === 115) {
+      saltStart = this.#literal(at, SALT) + 1;
+      at = saltStart === 0 ? -1 : this.#textEnd(saltStart - 1);
+      saltEnd = at - 1;
+    }
+    let valueStart = -1;
+    if (at !== -1 && bytes[at] === COMMA) {
+      valueStart = this.#literal(at, VALUE);
+      at = valueStart === -1 ? -1 : this.#value(valueStart, depth + 1, false);
+    }
+    const end = at === -1 ? -1 : this.#literal(at, CLOSE);
+    if (end !== -1)
+      this.leaves.push({
+        start,
+        end,
+        sealedEnd,
+        saltStart,
+        saltEnd,
+        valueStart,
+        valueEnd: valueStart === -1 ? -1 : at,
+      });
+    return end;
+  }
+
+  #textEnd(at: number): number {
+    return this.#bytes[at] === QUOTE ? this.#string(at) : this.#fail(at);
+  }
+
+  #number(start: number): number {
+    const bytes = this.#bytes;
+    const first = bytes[start] === 45 ? start + 1 : start;
+    let at = first;
+    for (let byte = bytes[at] ?? 0; byte >= 48 && byte <= 57; byte = bytes[at] ?? 0) at += 1;
+    const digits = at - first;
+    // Whole numbers of few digits are written in one way only.
+    if (digits > 0 && digits <= 15 && !NUMBER_BYTES.has(bytes[at] ?? 0)) {
+      const zero = bytes[first] === 48 && (digits > 1 || first > start);
+      return zero ? this.#fail(first) : at;
+    }
+    while (NUMBER_BYTES.has(bytes[at] ?? 0)) at += 1;
+    const text = String.fromCharCode(...bytes.subarray(start, Math.min(at, start + 64)));
+    return at > start && String(Number(text)) === text ? at : this.#fail(start);
+  }
+}
