@@ -21,6 +21,16 @@ export {
   createMemoryArtifactStore,
   createReadArtifactTool,
 } from "./lib/artifact.ts";
+export {
+  type ApprovalStore,
+  type ApprovalStoreOptions,
+  type ApprovalTicket,
+  type TicketAnswer,
+  type TicketCall,
+  type TicketState,
+  createApprovalStore,
+} from "./lib/approval-store.ts";
+export { resolveApproval } from "./lib/resolve-approval.ts";
 export type { PolicyDecision, PolicyPort, PolicyRequest } from "./lib/authority.ts";
 export type { CallContext, CallLimits, CallScope } from "./lib/call-context.ts";
 export { collect } from "./lib/collect.ts";
@@ -60,6 +70,16 @@ export {
 export type { SchemaDialect } from "./lib/dialect-rules.ts";
 export { type Digest, digest } from "./lib/digest.ts";
 export {
+  type EffectEntry,
+  type EffectIntent,
+  type EffectLedger,
+  type EffectLedgerOptions,
+  type EffectStart,
+  type ReconcileDecision,
+  createEffectLedger,
+} from "./lib/effect-ledger.ts";
+export {
+  ApprovalError,
   ConfigError,
   ContextProviderError,
   ContractError,
@@ -78,6 +98,7 @@ export {
   RegistryError,
   StoreError,
 } from "./lib/errors.ts";
+export { type FileRunStoreOptions, createFileRunStore } from "./lib/file-run-store.ts";
 export { type CallGate, createGate } from "./lib/gate.ts";
 export {
   type HistoryRepair,
@@ -120,6 +141,7 @@ export {
   fillPlaceholders,
   loadPromptPreset,
 } from "./lib/prompt.ts";
+export { type KeepReason, type PruneOptions, type PruneReport, pruneRuns } from "./lib/prune-runs.ts";
 export { type PromptSource, resolvePrompt } from "./lib/resolve-prompt.ts";
 export { type Redactor, createRedactor } from "./lib/redactor.ts";
 export {
@@ -151,6 +173,8 @@ export {
   type EventData,
   type Lineage,
   type LiveEvent,
+  type PendingCall,
+  type PlanReference,
   type RecordedError,
   type RunEvent,
   type RunKind,
@@ -161,6 +185,8 @@ export {
   isChainEvent,
 } from "./lib/run-event.ts";
 export { foldRun } from "./lib/run-fold.ts";
+export { type ResumeOptions, resumeRun } from "./lib/resume-run.ts";
+export { type RecoverOptions, type Recovery, recoverRuns } from "./lib/recover-runs.ts";
 export { runLoop } from "./lib/run-loop.ts";
 export type {
   Compactor,
@@ -191,6 +217,7 @@ export {
 } from "./lib/store.ts";
 export { type StructuredOptions, StructuredOutputError, generateStructured } from "./lib/structured.ts";
 export {
+  type ReconcileContext,
   type Tool,
   type ToolContext,
   type ToolDefinition,

@@ -1,7 +1,8 @@
 /** A store in one JSON file: small state that people can read, safe with several processes of one machine. */
 
-import { lstat, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile, stampOf } from "./durable-file.ts";
 import { StoreError } from "./errors.ts";
 import { isCode, withFileLock } from "./file-lock.ts";
 import { type Json, isPlainObject } from "./json.ts";
@@ -123,7 +124,7 @@ class JsonFileStore<T extends Json> implements Store<T> {
     if (this.#closed) throw storeClosed();
     if (key !== undefined) checkStoreKey(key);
     await this.#refuseLink();
-    const stamp = await stampOf(this.#path);
+    const stamp = await this.#stamp();
     if (stamp === undefined) return new Map();
     if (this.#cache?.stamp === stamp) return this.#cache.values;
     const values = this.#parse(await readFile(this.#path, "utf8"));
@@ -153,7 +154,7 @@ class JsonFileStore<T extends Json> implements Store<T> {
     return withFileLock(`${this.#path}.lock`, async () => {
       await this.#refuseLink();
       const before =
-        (await stampOf(this.#path)) === undefined
+        (await this.#stamp()) === undefined
           ? new Map<string, T>()
           : this.#parse(await readFile(this.#path, "utf8"));
       const after = change(before);
@@ -167,19 +168,9 @@ class JsonFileStore<T extends Json> implements Store<T> {
     const text = `${JSON.stringify(Object.fromEntries(sortedKeys(values).map((key) => [key, values.get(key)])), null, 2)}\n`;
     if (text.length > WARN_BYTES)
       this.#logger.warn("A JSON store is above 10 MiB; SQLite suits it better.", { path: this.#path });
-    const temporary = `${this.#path}.${process.pid}.tmp`;
     try {
-      const handle = await open(temporary, "w", 0o600);
-      try {
-        await handle.writeFile(text);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(temporary, this.#path);
-      await syncFolder(this.#folder);
+      await replaceFile(this.#path, text);
     } catch (cause) {
-      await rm(temporary, { force: true });
       throw new StoreError(`The store "${this.#path}" could not be written.`, {
         code: "store_failed",
         cause,
@@ -206,6 +197,15 @@ class JsonFileStore<T extends Json> implements Store<T> {
     });
   }
 
+  /** Changes whenever the file does; undefined where there is none. */
+  async #stamp(): Promise<string | undefined> {
+    try {
+      return (await stampOf(this.#path))?.text;
+    } catch (cause) {
+      throw new StoreError(`The store "${this.#path}" could not be read.`, { code: "store_failed", cause });
+    }
+  }
+
   async #refuseLink(): Promise<void> {
     try {
       if (!(await lstat(this.#path)).isSymbolicLink()) return;
@@ -216,26 +216,5 @@ class JsonFileStore<T extends Json> implements Store<T> {
     throw new StoreError(`The store "${this.#path}" is a symbolic link, which is refused.`, {
       code: "store_failed",
     });
-  }
-}
-
-/** Changes whenever the file does; undefined where there is none. */
-async function stampOf(path: string): Promise<string | undefined> {
-  try {
-    const { mtimeNs, size, ino } = await stat(path, { bigint: true });
-    return `${mtimeNs} ${size} ${ino}`;
-  } catch (cause) {
-    if (isCode(cause, "ENOENT")) return undefined;
-    throw new StoreError(`The store "${path}" could not be read.`, { code: "store_failed", cause });
-  }
-}
-
-// A rename is durable only once its folder is.
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

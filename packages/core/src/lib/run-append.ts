@@ -33,6 +33,7 @@ export interface HeldRun {
   /** How many events it has. */
   readonly events: number;
   readonly status: RunStatus;
+  /** True where a seal or a redaction stands behind the events. */
   readonly sealed: boolean;
 }
 
@@ -86,13 +87,23 @@ export function nextStatus(status: RunStatus | undefined, event: AnyRunEvent): R
 
 function checkSeal({ runId, seal }: RunBatch, events: number, sealable: boolean): void {
   if (sealable && seal?.runId === runId && seal.events === events) return;
-  throw new RecordError(`A seal closes the ${events} events of a run that has ended and has none yet.`);
+  throw new RecordError(
+    `A seal closes the ${events} events of a run that has ended, before any redaction, and once.`,
+  );
 }
 
-/** Throws `store_conflict` for a redaction that was made before another one arrived. */
-export function checkRedaction(redaction: RedactionLine, held: number): void {
-  if (redaction.n === held) return;
-  throw new StoreError(`The run has ${held} redactions; this one says ${redaction.n}.`, {
+/** Throws what `RunStore.redact` throws for a redaction that was made for another state of the run. */
+export function checkRedaction(
+  redaction: RedactionLine,
+  held: { readonly status: RunStatus; readonly redactions: number },
+): void {
+  if (!isEnded(held.status)) {
+    throw new RecordError(
+      `The run is ${held.status}; only what has ended can be redacted, since redactions stand last.`,
+    );
+  }
+  if (redaction.n === held.redactions) return;
+  throw new StoreError(`The run has ${held.redactions} redactions; this one says ${redaction.n}.`, {
     code: "store_conflict",
   });
 }

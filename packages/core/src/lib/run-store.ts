@@ -34,7 +34,8 @@ export interface RunStore {
   annex(runId: string): Promise<RunAnnex>;
   /**
    * Keeps a redaction and removes `value` and `salt` of the leaf it names, in one step. Throws `store_conflict`
-   * unless `n` is the number of redactions so far, and `RecordError` where there is no such leaf.
+   * unless `n` is the number of redactions so far, and `RecordError` where there is no such leaf or the run has not
+   * ended: redactions stand behind all events and the seal.
    */
   redact(runId: string, redaction: RedactionLine): Promise<void>;
   /** The record as it stands, or undefined for an unknown run. */
@@ -74,7 +75,7 @@ class StoredRun {
   }
 
   redact(redaction: RedactionLine): void {
-    checkRedaction(redaction, this.redactions.length);
+    checkRedaction(redaction, { status: this.status, redactions: this.redactions.length });
     this.events[redaction.seq] = redactEvent(this.events[redaction.seq], redaction);
     this.redactions.push(redaction);
     this.#fold = new RunFold();
@@ -96,7 +97,11 @@ class MemoryRunStore implements RunStore {
     const batch: RunBatch = { runId, events, expectedSeq, ...(seal === undefined ? {} : { seal }) };
     const status = statusAfter(
       batch,
-      held && { events: held.events.length, status: held.status, sealed: held.seal !== undefined },
+      held && {
+        events: held.events.length,
+        status: held.status,
+        sealed: held.seal !== undefined || held.redactions.length > 0,
+      },
     );
     const run = held ?? startRun(events[0]);
     run.events.push(...events);
