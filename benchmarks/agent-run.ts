@@ -11,7 +11,7 @@ interface PeerAgent {
 
 // Enough that the code of every peer is compiled before the clock starts: a service lives longer than its first
 // thousand requests, and the first ones are what the cold start measures.
-const WARM_UP_RUNS = { k1: 1_000, k10: 100 } as const;
+const WARM_UP_RUNS = { k1: 1_500, k10: 1_200 } as const;
 const MEASURED_RUNS = { k1: 600, k10: 150 } as const;
 const WARM_UP_STREAMS = 5;
 const MEASURED_STREAMS = 20;

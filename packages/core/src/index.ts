@@ -184,7 +184,7 @@ export {
   type ToolSummary,
   isChainEvent,
 } from "./lib/run-event.ts";
-export { foldRun } from "./lib/run-fold.ts";
+export { RunFold, foldRun } from "./lib/run-fold.ts";
 export { type ResumeOptions, resumeRun } from "./lib/resume-run.ts";
 export { type RecoverOptions, type Recovery, recoverRuns } from "./lib/recover-runs.ts";
 export { runLoop } from "./lib/run-loop.ts";

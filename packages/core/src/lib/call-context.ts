@@ -1,8 +1,10 @@
 /** What a caller says about a call, and what the pipeline keeps while it runs. */
 
 import type { ArtifactStore } from "./artifact.ts";
+import type { ApprovalStore } from "./approval-store.ts";
 import type { PolicyPort } from "./authority.ts";
 import type { CallGuard } from "./call-guard.ts";
+import type { EffectLedger } from "./effect-ledger.ts";
 import type { StoreError } from "./errors.ts";
 import type { CallGate, KeyedLock } from "./gate.ts";
 import type { Json } from "./json.ts";
@@ -42,6 +44,10 @@ export interface CallScope {
   readonly gate: CallGate;
   readonly guard?: CallGuard;
   readonly journal?: CallJournal;
+  /** Tickets are asked for: whoever runs this call can wait and come back to it. */
+  readonly canWait?: boolean;
+  /** The call was asked for before the run was suspended; its request is recorded already. */
+  readonly resumed?: boolean;
 }
 
 /** Where the pipeline records a call: the part of a run's log that it may write. */
@@ -95,6 +101,8 @@ export interface CallRuntime {
   readonly logger: Logger;
   readonly limits: CallLimits;
   readonly policy?: PolicyPort;
+  readonly approvals?: ApprovalStore;
+  readonly ledger?: EffectLedger;
   readonly artifacts?: ArtifactStore;
   /** The scope of direct calls. */
   readonly scope: CallScope;

@@ -1,6 +1,7 @@
 /** The guard of a run against too many calls and against the same call over and over. */
 
 import type { RunLimits } from "./run-limits.ts";
+import type { ToolCallRecord } from "./run-record.ts";
 import type { Tool } from "./tool.ts";
 
 /** Why a call is not let through, with the sentence the model reads. */
@@ -38,6 +39,14 @@ export class CallGuard {
   /** True once the model insisted on a refused call as often as it was allowed to repeat it. */
   get exhausted(): boolean {
     return this.#refusals > 0 && this.#refusals >= this.#limits.maxRepeats;
+  }
+
+  /** Counts in what the run called before it was suspended. */
+  restore(calls: readonly ToolCallRecord[]): void {
+    for (const { toolName } of calls.filter((call) => call.startedAt !== undefined)) {
+      this.#total += 1;
+      this.#perTool.set(toolName, (this.#perTool.get(toolName) ?? 0) + 1);
+    }
   }
 
   /** Counts the call in, or says why not. `argsText` is the JSON text of its arguments. */

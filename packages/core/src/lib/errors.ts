@@ -237,3 +237,15 @@ export class RecordError extends OpenFunctionsError {
     super(message, { code: "record_invalid", ...options });
   }
 }
+
+/** An approval cannot be given or used; `code` says why. */
+export class ApprovalError extends OpenFunctionsError {
+  constructor(
+    message: string,
+    options: ErrorOptions & {
+      readonly code: "approval_expired" | "approval_used" | "approval_mismatch" | "not_permitted";
+    },
+  ) {
+    super(message, options);
+  }
+}

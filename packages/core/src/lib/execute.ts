@@ -1,19 +1,23 @@
 /** The execution pipeline: the only place a handler runs (spec core.md section 6). */
 
 import { type PreparedArguments, prepareArguments } from "./arguments.ts";
+import type { TicketCall } from "./approval-store.ts";
 import { type AuthorityVerdict, decideAuthority } from "./authority.ts";
+import { CallAccount, failure } from "./call-account.ts";
+import { type ApprovalOrder, consumeApproval, settleApproval } from "./call-approval.ts";
 import type { CallContext, CallRuntime, CallScope } from "./call-context.ts";
+import { effectKey, enterLedger } from "./call-effect.ts";
 import { isReadOnly, isRepeatable } from "./contract.ts";
 import { describeStack, describeThrown, isThrownError } from "./describe-thrown.ts";
-import { digest } from "./digest.ts";
+import type { EffectStart } from "./effect-ledger.ts";
 import { type Holding, type KeyedLock, holdAll } from "./gate.ts";
 import { type HandlerEnd, runHandler } from "./handler-race.ts";
-import { type Json, type JsonObject, copyJson } from "./json.ts";
+import { type JsonObject, copyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import { normalizeResult } from "./normalize-result.ts";
 import { LOCAL_PROGRAM } from "./principal.ts";
-import type { CallResult, FailureOutcome, FailureResult, Outcome, SuccessResult } from "./result.ts";
-import type { CallAuthority } from "./run-event.ts";
+import type { RunContext } from "./run-context.ts";
+import type { CallResult, FailureOutcome } from "./result.ts";
 import { CallControl } from "./call-control.ts";
 import { isStandardSchema } from "./schema.ts";
 import type { Tool, ToolContext } from "./tool.ts";
@@ -44,16 +48,20 @@ export async function executeCall(
   const prepared = await prepareArguments(inputOf(tool), order.args, {
     origin: order.context.origin ?? "program",
   });
-  call.noteRequest(tool, prepared);
-  if (!prepared.ok) return call.refuse("invalid_input", order.context.argsProblem ?? prepared.message);
+  if (order.context.scope?.resumed !== true) call.noteRequest(tool, prepared);
+  if (!prepared.ok)
+    return call.account.refuse("invalid_input", order.context.argsProblem ?? prepared.message);
   const verdict = await call.decide(tool, prepared.args);
-  if (verdict.refusal !== undefined) return call.refuse(verdict.refusal.code, verdict.refusal.message);
-  return call.run(tool, prepared);
+  if (verdict.refusal === undefined) return call.run(tool, prepared);
+  if (verdict.refusal.code === "approval_required" && call.canWait)
+    return call.runApproved(tool, prepared, verdict);
+  return call.account.refuse(verdict.refusal.code, verdict.refusal.message);
 }
 
 type Accepted = Extract<PreparedArguments, { ok: true }>;
 
-function inputOf(tool: Tool): Parameters<typeof prepareArguments>[0] {
+/** What the argument check needs to know of a tool. */
+export function inputOf(tool: Tool): Parameters<typeof prepareArguments>[0] {
   const base = { toolName: tool.name, schema: tool.parameters, strict: tool.strict };
   return isStandardSchema(tool.inputSchema) ? { ...base, standard: tool.inputSchema } : base;
 }
@@ -71,8 +79,7 @@ class Call {
   readonly #context: CallContext;
   readonly #scope: CallScope;
   readonly #callId: string;
-  readonly #beganMs: number;
-  #authority: CallAuthority = { level: "none", decision: "not_required" };
+  readonly account: CallAccount;
 
   constructor(runtime: CallRuntime, order: CallOrder) {
     this.#runtime = runtime;
@@ -80,16 +87,29 @@ class Call {
     this.#context = order.context;
     this.#scope = order.context.scope ?? runtime.scope;
     this.#callId = order.context.callId ?? `call_${runtime.ports.ids()}`;
-    this.#beganMs = runtime.ports.clock.now();
+    const { run } = this.#context;
+    this.account = new CallAccount(runtime, {
+      name: order.name,
+      callId: this.#callId,
+      scope: this.#scope,
+      ...(run === undefined ? {} : { runId: run.runId }),
+    });
   }
 
   get #signal(): AbortSignal | undefined {
     return this.#context.signal ?? this.#context.run?.signal;
   }
 
+  /** True where a ticket can be asked for: somebody comes back to this call. */
+  get canWait(): boolean {
+    return (
+      this.#runtime.approvals !== undefined && this.#scope.canWait === true && this.#context.run !== undefined
+    );
+  }
+
   refuseUnresolved(message: string): CallResult {
-    this.#emitRequest(copyJson(this.#order.args).copy, { argsOrigin: this.#context.origin ?? "program" });
-    return this.refuse("unknown_tool", message);
+    this.account.request(copyJson(this.#order.args).copy, { argsOrigin: this.#context.origin ?? "program" });
+    return this.account.refuse("unknown_tool", message);
   }
 
   noteRequest(tool: Tool, prepared: PreparedArguments): void {
@@ -97,10 +117,10 @@ class Call {
     const toolDigest = tool.digest;
     if (!prepared.ok) {
       const args = copyJson(this.#order.args ?? {}).copy;
-      return this.#emitRequest(args, { toolDigest, argsOrigin: this.#context.origin ?? "program" });
+      return this.account.request(args, { toolDigest, argsOrigin: this.#context.origin ?? "program" });
     }
     const { argsOrigin, defaulted, droppedArgs } = prepared;
-    this.#emitRequest(prepared.args, {
+    this.account.request(prepared.args, {
       toolDigest,
       argsOrigin,
       ...(defaulted.length === 0 ? {} : { defaulted }),
@@ -117,7 +137,7 @@ class Call {
         principal: this.#context.principal ?? run?.principal ?? LOCAL_PROGRAM,
         owner: this.#context.owner ?? run?.owner ?? "local",
         grants: this.#context.grants ?? run?.grants ?? [],
-        nowMs: this.#beganMs,
+        nowMs: this.account.beganMs,
         ...(run === undefined ? {} : { runId: run.runId }),
       },
       this.#runtime.policy,
@@ -129,15 +149,57 @@ class Call {
       const message = `"${tool.name}" was cancelled while its policy decided. It did not run.`;
       return { authority, refusal: { code: "cancelled", message } };
     }
-    this.#authority = verdict.authority;
+    this.account.authority = verdict.authority;
     return verdict;
+  }
+
+  /** Runs a call that needs a person's word, or leaves it waiting for one. */
+  async runApproved(tool: Tool, prepared: Accepted, verdict: AuthorityVerdict): Promise<CallResult> {
+    const { approvals } = this.#runtime;
+    const { run } = this.#context;
+    if (approvals === undefined || run === undefined) return this.account.refuse("approval_required", "");
+    const order = (args: JsonObject): ApprovalOrder => ({
+      call: this.#ticketCall(tool, args, run),
+      verdict,
+      journal: this.#scope.journal,
+    });
+    const found = await settleApproval(approvals, order(prepared.args));
+    this.account.authority = found.authority;
+    if (found.type === "pending") return this.account.waiting(found);
+    if (found.type === "refused") return this.account.refuse(found.code, found.message);
+    const approved = found.args === undefined ? prepared : await this.#edit(tool, found.args);
+    if (!approved.ok) return this.account.refuse("invalid_input", approved.message);
+    const used = await consumeApproval(approvals, found.ticketId, order(approved.args));
+    this.account.authority = used.authority;
+    return used.type === "refused" ? this.account.refuse(used.code, used.message) : this.run(tool, approved);
+  }
+
+  #ticketCall(tool: Tool, args: JsonObject, run: RunContext): TicketCall {
+    return {
+      runId: run.runId,
+      callId: this.#callId,
+      toolName: tool.name,
+      toolDigest: tool.digest,
+      contractVersion: tool.contract.version,
+      args,
+      principal: this.#context.principal ?? run.principal,
+      owner: this.#context.owner ?? run.owner,
+      ...(run.threadId === undefined ? {} : { threadId: run.threadId }),
+    };
+  }
+
+  /** The call goes on with the arguments a person gave it. */
+  async #edit(tool: Tool, args: JsonObject): Promise<PreparedArguments> {
+    const edited = await prepareArguments(inputOf(tool), args, { origin: "program" });
+    if (edited.ok) this.account.request(edited.args, { toolDigest: tool.digest, argsOrigin: "edited" });
+    return edited;
   }
 
   async run(tool: Tool, prepared: Accepted): Promise<CallResult> {
     const { guard } = this.#scope;
     const argsText = guard === undefined ? "" : JSON.stringify(prepared.args);
     const refusal = guard?.admit(tool, argsText);
-    if (refusal !== undefined) return this.refuse(refusal.code, refusal.message);
+    if (refusal !== undefined) return this.account.refuse(refusal.code, refusal.message);
     const result = await this.#runGated(tool, prepared);
     guard?.finished(tool, argsText, JSON.stringify({ ...result, callId: "" }));
     return result;
@@ -176,21 +238,20 @@ class Call {
 
   async #start(tool: Tool, prepared: Accepted, control: CallControl): Promise<CallResult> {
     const { journal } = this.#scope;
-    journal?.emit("tool.started", {
-      callId: this.#callId,
-      authority: this.#authority,
-    });
+    const answered = await this.#enterLedger(tool, prepared, control);
+    if (answered !== undefined) return answered;
+    this.account.start();
     // The intent of a write is durable before its handler starts.
     if (journal !== undefined && !isReadOnly(tool.contract))
       await untilAborted(journal.flush(), this.#signal);
     if (journal?.failure !== undefined) {
-      return this.#fail(failure("The run's store failed; the call did not run."), {
+      return this.account.fail(failure("The run's store failed; the call did not run."), {
         outcome: "not_started",
         code: "store_failed",
       });
     }
     if (control.stop !== undefined) return this.#stopped(tool, control, "not_started");
-    this.#runtime.notify("call:started", { callId: this.#callId, name: tool.name, ...this.#runId() });
+    this.account.notifyStarted();
     const end = await runHandler(
       tool,
       { params: prepared.params, context: this.#toolContext(tool, prepared, control) },
@@ -204,7 +265,7 @@ class Call {
       callId: this.#callId,
       call: this.#context,
       control,
-      idempotencyKey: this.#idempotencyKey(tool, prepared.args),
+      idempotencyKey: this.account.effect?.handed,
       ports: this.#context.ports ?? this.#context.run?.ports ?? this.#runtime.ports,
       logger: this.#runtime.logger,
       report: (update) => {
@@ -215,16 +276,45 @@ class Call {
     });
   }
 
-  /** A keyed call without a key of its own gets `digest(scope id, tool, arguments)`. */
-  #idempotencyKey(tool: Tool, args: JsonObject): string | undefined {
-    const { mode, keyParam, scope } = tool.contract.idempotency;
-    const given = keyParam === undefined ? undefined : args[keyParam];
-    if (typeof given === "string") return given;
-    if (this.#context.idempotencyKey !== undefined) return this.#context.idempotencyKey;
-    if (mode !== "keyed") return undefined;
-    const { run } = this.#context;
-    const scopeId = scope === "call" ? this.#callId : scope === "task" ? run?.rootRunId : run?.runId;
-    return digest("effect/1", { scope: scopeId ?? this.#callId, tool: tool.name, args });
+  /** Writes the intent of a call with effects; a result where the ledger answers in the handler's place. */
+  async #enterLedger(tool: Tool, prepared: Accepted, control: CallControl): Promise<CallResult | undefined> {
+    const { ledger, ports, logger } = this.#runtime;
+    const keyed = { tool, args: prepared.args, callId: this.#callId, context: this.#context };
+    const isEffect = !isReadOnly(tool.contract);
+    if (isEffect || tool.contract.idempotency.mode === "keyed" || this.#context.idempotencyKey !== undefined)
+      this.account.effect = effectKey(keyed);
+    if (!isEffect || ledger === undefined || this.account.effect === undefined) return undefined;
+    try {
+      const start = await enterLedger(ledger, {
+        ...keyed,
+        effect: this.account.effect,
+        control,
+        ports,
+        logger,
+      });
+      if (start.state === "fresh") {
+        this.account.entered = true;
+        return undefined;
+      }
+      return this.#answerFromLedger(tool, start, control);
+    } catch (cause) {
+      logger.error("The effect ledger failed; the call did not run.", { cause: describeThrown(cause) });
+      return this.account.fail(failure("The effect ledger failed; the call did not run."), {
+        outcome: "not_started",
+        code: "store_failed",
+      });
+    }
+  }
+
+  #answerFromLedger(
+    tool: Tool,
+    start: Exclude<EffectStart, { state: "fresh" }>,
+    control: CallControl,
+  ): CallResult | Promise<CallResult> {
+    if (start.state === "in_flight") return this.#stopped(tool, control, "not_started");
+    if (start.state === "done") return this.account.replay(start);
+    const message = `"${tool.name}" began earlier and nobody knows how it ended. It was not run again.`;
+    return this.account.fail(failure(message), { outcome: "unknown", code: "outcome_unknown" });
   }
 
   async #settle(tool: Tool, end: HandlerEnd, control: CallControl): Promise<CallResult> {
@@ -237,143 +327,41 @@ class Call {
     const normal = normalizeResult(end.value);
     const problem = normal.ok ? await outputProblem(tool, normal.result) : normal.problem;
     if (!normal.ok || problem !== undefined) {
-      return this.#fail(failure(`"${tool.name}" ${problem ?? "gave no result"}.`), {
+      return this.account.fail(failure(`"${tool.name}" ${problem ?? "gave no result"}.`), {
         outcome: lost,
         code: "invalid_result",
       });
     }
-    if (normal.result.success) return this.#succeed(normal.result);
+    if (normal.result.success) return this.account.succeed(normal.result);
     const { outcome = "failed", code = "tool_failed" } = normal.result;
     const retryable =
       normal.result.retryable === true && (outcome === "not_started" || isRepeatable(tool.contract));
-    return this.#fail({ ...normal.result, retryable }, { outcome, code });
+    return this.account.fail({ ...normal.result, retryable }, { outcome, code });
   }
 
-  #stopped(tool: Tool, control: CallControl, outcome: FailureOutcome): CallResult {
+  #stopped(tool: Tool, control: CallControl, outcome: FailureOutcome): Promise<CallResult> {
     const timedOut = control.stop === "tool_timeout";
     const error = timedOut
       ? `"${tool.name}" did not finish within ${control.timeoutMs} ms.`
       : `"${tool.name}" was cancelled.`;
     const retryable = timedOut && (outcome === "not_started" || isRepeatable(tool.contract));
-    return this.#fail(
+    return this.account.fail(
       { ...failure(error), retryable },
       { outcome, code: timedOut ? "tool_timeout" : "cancelled" },
     );
   }
 
-  #threw(tool: Tool, error: unknown, outcome: FailureOutcome): CallResult {
+  #threw(tool: Tool, error: unknown, outcome: FailureOutcome): Promise<CallResult> {
     const message =
       typeof error === "string" || isThrownError(error) ? describeThrown(error) : `"${tool.name}" threw.`;
     const retryable = isRepeatable(tool.contract);
-    return this.#fail(
+    return this.account.fail(
       { ...failure(message), retryable },
       { outcome, code: "tool_failed", cause: describeStack(error) },
     );
-  }
-
-  /** Ends a call that never started. */
-  refuse(code: string, error: string): CallResult {
-    const result = {
-      success: false as const,
-      error,
-      callId: this.#callId,
-      outcome: "not_started" as const,
-      code,
-      retryable: false,
-    };
-    this.#scope.journal?.emit("tool.refused", {
-      callId: this.#callId,
-      code,
-      authority: this.#authority,
-      result: this.#scope.journal.seal<Json>(plainResult(result)),
-    });
-    this.#notifyFinished("not_started", code);
-    return result;
-  }
-
-  #succeed(result: SuccessResult<Json>): CallResult {
-    return this.#finish({ ...result, callId: this.#callId, outcome: "succeeded", retryable: false });
-  }
-
-  /** `cause` is for the record alone. */
-  #fail(
-    failure: FailureResult,
-    how: { readonly outcome: FailureOutcome; readonly code: string; readonly cause?: string | undefined },
-  ): CallResult {
-    const { outcome, code, cause } = how;
-    return this.#finish(
-      { ...failure, callId: this.#callId, outcome, retryable: failure.retryable === true, code },
-      cause,
-    );
-  }
-
-  #finish(result: CallResult, cause?: string): CallResult {
-    const { journal } = this.#scope;
-    const { outcome, code } = result;
-    journal?.emit("tool.finished", {
-      callId: this.#callId,
-      outcome,
-      durationMs: this.#durationMs(),
-      result: journal.seal<Json>(plainResult(result)),
-      ...(code === undefined ? {} : { code }),
-      ...(cause === undefined ? {} : { cause: journal.seal(cause) }),
-    });
-    this.#notifyFinished(outcome, code);
-    return result;
-  }
-
-  #emitRequest(
-    args: Json,
-    rest: {
-      readonly toolDigest?: Tool["digest"];
-      readonly argsOrigin: "model" | "repaired" | "program";
-      readonly defaulted?: readonly string[];
-      readonly droppedArgs?: readonly string[];
-    },
-  ): void {
-    const { journal } = this.#scope;
-    if (journal === undefined) return;
-    const { round, index } = journal;
-    journal.emit("tool.requested", {
-      callId: this.#callId,
-      round,
-      index,
-      toolName: this.#order.name,
-      args: journal.seal(args),
-      ...rest,
-    });
-  }
-
-  #notifyFinished(outcome: Outcome, code: string | undefined): void {
-    this.#runtime.notify("call:finished", {
-      callId: this.#callId,
-      name: this.#order.name,
-      outcome,
-      durationMs: this.#durationMs(),
-      ...(code === undefined ? {} : { code }),
-      ...this.#runId(),
-    });
-  }
-
-  #runId(): { readonly runId?: string } {
-    return this.#context.run === undefined ? {} : { runId: this.#context.run.runId };
-  }
-
-  #durationMs(): number {
-    return Math.max(0, this.#runtime.ports.clock.now() - this.#beganMs);
   }
 }
 
 function holdKey(lock: KeyedLock, key: string): Holding {
   return { enter: (control) => lock.enter(key, control), leave: () => lock.leave(key) };
-}
-
-function failure(error: string): FailureResult {
-  return { success: false, error };
-}
-
-/** The result as the record keeps it: without the call id, which the event already names. */
-function plainResult(result: CallResult): Json {
-  const { callId: _callId, ...rest } = result;
-  return rest as Json; // Proof: built from JSON parts only
 }

@@ -128,7 +128,8 @@ async function isOlder(path: string, staleMs: number): Promise<boolean> {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** True while a process of this host has this number. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

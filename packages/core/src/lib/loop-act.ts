@@ -5,21 +5,42 @@ import type { CallContext } from "./call-context.ts";
 import { isPlainObject } from "./json.ts";
 import type { RunState } from "./loop-state.ts";
 import type { Message, ToolResultPart } from "./message.ts";
+import { resultText } from "./model-content.ts";
 import type { CallResult } from "./result.ts";
+import type { PendingCall } from "./run-event.ts";
 import { TOOLS_SEARCH } from "./run-tools.ts";
 
-/** Starts all calls in order, waits for all, and adds one tool message with their results to the history. */
-export async function act(state: RunState, calls: readonly ToolCall[]): Promise<readonly CallResult[]> {
-  const results = await Promise.all(
-    calls.map((call, index) =>
-      state.tools.view.execute(call.name, argsOf(call), contextOf(state, call, index)),
-    ),
-  );
+/**
+ * Starts all calls in order, waits for all, and adds one tool message with their results to the history. A call whose
+ * result is `known` is not run; while one waits for a person, nothing is added.
+ */
+export async function act(
+  state: RunState,
+  calls: readonly ToolCall[],
+  known: ReadonlyMap<string, CallResult>,
+): Promise<readonly CallResult[]> {
+  const run = async (call: ToolCall, index: number): Promise<CallResult> =>
+    known.get(call.callId) ??
+    state.tools.view.execute(call.name, argsOf(call), contextOf(state, call, index));
+  const results = await Promise.all(calls.map(run));
+  if (results.some((result) => pendingCall(result).length > 0)) return results;
   const parts = await Promise.all(calls.map((call, index) => toPart(state, call, results[index])));
   reveal(state, calls, results);
   const message: Message = { role: "tool", content: parts };
   state.append(message);
+  if (parts.some((part, index) => part.result !== plainText(results[index]))) state.recordMessage(message);
   return results;
+}
+
+/** The ticket a call waits for, as a list of none or one. */
+export function pendingCall(result: CallResult): readonly PendingCall[] {
+  if (result.success || result.code !== "approval_required" || !isPlainObject(result.details)) return [];
+  const { ticketId } = result.details;
+  return typeof ticketId === "string" ? [{ callId: result.callId, ticketId }] : [];
+}
+
+function plainText(result: CallResult | undefined): string | undefined {
+  return result === undefined ? undefined : resultText(result);
 }
 
 /** Text that is no JSON object goes in as it is, so that the record holds what the model wrote. */
@@ -32,7 +53,7 @@ function contextOf(state: RunState, call: ToolCall, index: number): CallContext 
     callId: call.callId,
     run: state.context,
     origin: "model",
-    scope: state.scope(index),
+    scope: state.scope(call.callId, index),
     onProgress: (data) => state.log.live("tool.progress", { callId: call.callId, data }),
     ...(call.argsError === undefined
       ? {}

@@ -31,6 +31,7 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
     usage: state.usage,
     record,
     ...(error === undefined ? {} : { error }),
+    ...(ending.status === "suspended" ? { pending: ending.pending } : {}),
   };
 }
 
@@ -65,6 +66,8 @@ function emitEnding(state: RunState, ending: Ending): void {
       });
     case "failed":
       return log.emit("run.failed", { stopReason, error: recordError(state, ending) });
+    case "suspended":
+      return log.emit("run.suspended", { stopReason, pending: ending.pending });
     case "cancelled":
       return log.emit("run.cancelled", { stopReason, reason: log.seal(ending.reason) });
   }

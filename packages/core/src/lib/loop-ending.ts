@@ -1,7 +1,7 @@
 /** How a run is to end, before its terminal event is written. */
 
 import type { OpenFunctionsError } from "./errors.ts";
-import type { StopReason } from "./run-event.ts";
+import type { PendingCall, StopReason } from "./run-event.ts";
 
 /** How a run is to end. */
 export type Ending =
@@ -12,5 +12,10 @@ export type Ending =
       readonly stopReason: StopReason;
       readonly message: string;
       readonly error?: OpenFunctionsError;
+    }
+  | {
+      readonly status: "suspended";
+      readonly stopReason: StopReason;
+      readonly pending: readonly PendingCall[];
     }
   | { readonly status: "cancelled"; readonly stopReason: StopReason; readonly reason: string };

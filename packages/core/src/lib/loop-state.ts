@@ -5,7 +5,8 @@ import { type ModelReply, type ModelRequest, NO_USAGE, type Usage, addUsage } fr
 import type { CallScope } from "./call-context.ts";
 import { CallGuard } from "./call-guard.ts";
 import { isReadOnly } from "./contract.ts";
-import { ConfigError, InputError, OpenFunctionsError } from "./errors.ts";
+import { InputError, OpenFunctionsError, StoreError } from "./errors.ts";
+import { defined } from "./defined.ts";
 import { createGate } from "./gate.ts";
 import { lintHistory } from "./history-linter.ts";
 import type { Ending } from "./loop-ending.ts";
@@ -13,13 +14,21 @@ import { type Message, toolCallsOf } from "./message.ts";
 import { quietLogger } from "./logger.ts";
 import { createRedactor } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
+import type { CallResult } from "./result.ts";
+import type { Resumption } from "./resume-run.ts";
 import type { RunContext } from "./run-context.ts";
-import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { AnyRunEvent, LiveEvent, StopReason } from "./run-event.ts";
 import { LateHandlers, LogJournal } from "./run-journal.ts";
 import { RunLog } from "./run-log.ts";
+import { checkLoopOptions } from "./check-loop-options.ts";
 import type { LoopOptions } from "./run-options.ts";
-import { composeInstructions, createRunContext, describeStart } from "./run-start.ts";
+import {
+  composeInstructions,
+  createRunContext,
+  describeEnvironment,
+  describeStart,
+  knownMessages,
+} from "./run-start.ts";
 import { RunTools } from "./run-tools.ts";
 import { ToolRegistry } from "./registry.ts";
 
@@ -36,6 +45,8 @@ const RUN_OVER = new DOMException("The run has ended.", "AbortError");
 /** One run's state. Phases read it and change it through its methods only. */
 export class RunState {
   readonly options: LoopOptions;
+  /** Where this run was left, if it goes on with an earlier one's log. */
+  readonly resumption: Resumption | undefined;
   readonly context: RunContext;
   readonly tools: RunTools;
   readonly log: RunLog;
@@ -57,9 +68,14 @@ export class RunState {
   #callSeq = 0;
   #release: () => void = () => {};
 
-  constructor(options: LoopOptions, deliver: (event: AnyRunEvent | LiveEvent) => void) {
-    checkOptions(options);
+  constructor(
+    options: LoopOptions,
+    deliver: (event: AnyRunEvent | LiveEvent) => void,
+    resumption?: Resumption,
+  ) {
+    checkLoopOptions(options);
     this.options = options;
+    this.resumption = resumption;
     this.context = createRunContext(options, this.#controller.signal);
     this.tools = new RunTools(options.tools ?? new ToolRegistry());
     this.guard = new CallGuard(this.context.limits);
@@ -73,9 +89,12 @@ export class RunState {
       logger: quietLogger(options.logger),
       onStoreFailure: options.onStoreFailure ?? (this.#hasWriteTools() ? "fail_closed" : "warn"),
       deliver,
+      ...(resumption === undefined ? {} : { from: resumption.events }),
       ...(options.store === undefined ? {} : { store: options.store }),
+      ...(options.signer === undefined ? {} : { signer: options.signer }),
     });
     this.#late = new LateHandlers(this.log);
+    if (resumption !== undefined) this.#restore(resumption);
   }
 
   /** The history so far. */
@@ -106,6 +125,7 @@ export class RunState {
   /** Writes the first events and starts the clock. */
   open(): void {
     const { options } = this;
+    if (this.resumption !== undefined) return this.#reopen(this.resumption);
     this.log.emit(
       "run.started",
       describeStart(options, { context: this.context, tools: this.tools, log: this.log }),
@@ -115,9 +135,22 @@ export class RunState {
       this.log.emit("prompt.composed", { digest, sections, text: this.log.seal(text) });
     }
     for (const block of options.context?.blocks ?? []) this.log.emit("context.built", block);
-    const known = options.known ?? Math.max(0, options.messages.length - 1);
-    for (const message of options.messages.slice(known)) this.#recordMessage(message);
+    for (const message of options.messages.slice(knownMessages(options))) this.recordMessage(message);
     this.#watch();
+  }
+
+  /** Makes sure that nobody else goes on with this log. Throws the store's conflict. */
+  async claimLog(): Promise<void> {
+    await this.log.flush();
+    if (this.log.failure !== undefined) throw this.log.failure;
+    if (!this.log.isBehind) return;
+    throw new StoreError(`Run "${this.log.runId}" was resumed by somebody else.`, { code: "store_conflict" });
+  }
+
+  /** True where a person denied one of the calls. */
+  wasDenied(results: readonly CallResult[]): boolean {
+    const denied = this.resumption?.tickets.filter((ticket) => ticket.state === "denied") ?? [];
+    return results.some(({ callId }) => denied.some((ticket) => ticket.callId === callId));
   }
 
   /** Takes in steering messages, lints the history, and builds the request. */
@@ -126,7 +159,7 @@ export class RunState {
     for (const text of this.#steering.splice(0)) {
       const message: Message = { role: "user", content: text };
       this.append(message);
-      this.#recordMessage(message);
+      this.recordMessage(message);
     }
     if (this.#clean !== this.#messages) this.#lint();
     return this.#request();
@@ -140,7 +173,8 @@ export class RunState {
     this.#messages = await this.untilStopped(
       compactor.compact(this.#messages, { signal: this.context.signal }),
     );
-    this.log.emit("history.compacted", { before, after: this.#messages.length });
+    const messages = this.log.seal(this.#messages);
+    this.log.emit("history.compacted", { before, after: this.#messages.length, messages });
     this.#lint();
     return this.#request();
   }
@@ -169,10 +203,11 @@ export class RunState {
     this.#steering.push(message.toWellFormed());
   }
 
-  /** The scope of the call at `index` of the current reply. */
-  scope(index: number): CallScope {
+  /** The scope of a call, the one at `index` of the current reply. */
+  scope(callId: string, index: number): CallScope {
     const journal = new LogJournal(this.log, this.#late, { round: this.#rounds - 1, index });
-    return { gate: this.#gate, guard: this.guard, journal };
+    const resumed = this.resumption?.history.open.some((call) => call.callId === callId) === true;
+    return { gate: this.#gate, guard: this.guard, journal, canWait: true, resumed };
   }
 
   /** Notes that a model call begins. */
@@ -282,7 +317,33 @@ export class RunState {
     };
   }
 
-  #recordMessage(message: Message): void {
+  #restore({ record, history }: Resumption): void {
+    this.#rounds = record.rounds;
+    this.#callSeq = record.rounds;
+    this.#usage = record.usage;
+    this.guard.restore(record.toolCalls);
+    for (const { callId } of history.messages.flatMap(toolCallsOf)) this.#callIds.add(callId);
+  }
+
+  #reopen({ drift, tickets }: Resumption): void {
+    const { process: writer } = describeEnvironment();
+    this.log.emit("run.resumed", defined({ drift: drift.length === 0 ? undefined : drift, process: writer }));
+    for (const { ticketId, callId, state, resolved, reason, editedFrom } of tickets) {
+      if (resolved === undefined) continue;
+      this.log.emit("approval.resolved", {
+        callId,
+        ticketId,
+        decision: state === "denied" ? "denied" : "approved",
+        by: resolved.by,
+        ...(editedFrom === undefined ? {} : { editedFrom }),
+        ...(reason === undefined ? {} : { reason: this.log.seal(reason) }),
+      });
+    }
+    this.#watch();
+  }
+
+  /** Notes a message that the other events do not tell. */
+  recordMessage(message: Message): void {
     this.log.emit("message.appended", { role: message.role, message: this.log.seal(message) });
   }
 
@@ -333,27 +394,4 @@ function describeReason(reason: unknown): string {
   return typeof reason === "string" || isThrownError(reason)
     ? describeThrown(reason)
     : "aborted by the caller";
-}
-
-const LIMIT_NAMES = [...Object.keys(DEFAULT_LIMITS), "maxInputTokens", "maxOutputTokens", "maxCostUsd"];
-
-function checkOptions({ adapter, limits, messages }: LoopOptions): void {
-  if (!Array.isArray(messages) || messages.length === 0)
-    throw new InputError("A run needs at least one message.");
-  for (const [key, value] of Object.entries(limits ?? {})) {
-    if (!LIMIT_NAMES.includes(key)) {
-      throw new ConfigError(`There is no limit "${key}". Limits: ${LIMIT_NAMES.join(", ")}.`, {
-        code: "invalid_config",
-      });
-    }
-    if (typeof value === "number" && value >= 0) continue;
-    throw new ConfigError(`Limit "${key}" is ${String(value)}; use a number that is not negative.`, {
-      code: "invalid_config",
-    });
-  }
-  if (limits?.maxCostUsd !== undefined && !adapter.capabilities.priced) {
-    throw new ConfigError(`maxCostUsd cannot be kept: no price is known for "${adapter.model}".`, {
-      code: "invalid_config",
-    });
-  }
 }

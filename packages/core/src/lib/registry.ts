@@ -2,8 +2,10 @@
 
 import { describeThrown } from "./describe-thrown.ts";
 import type { ArtifactStore } from "./artifact.ts";
+import type { ApprovalStore } from "./approval-store.ts";
 import type { PolicyPort } from "./authority.ts";
 import { type CallEvents, type CallLimits, type CallRuntime, DEFAULT_CALL_LIMITS } from "./call-context.ts";
+import type { EffectLedger } from "./effect-ledger.ts";
 import { ContractError, ConfigError, RegistryError } from "./errors.ts";
 import { KeyedLock, createGate } from "./gate.ts";
 import { type Logger, quietLogger } from "./logger.ts";
@@ -19,6 +21,10 @@ export type ConflictPolicy = "error" | "replace" | "keep";
 export interface RegistryOptions {
   readonly onConflict?: ConflictPolicy;
   readonly policy?: PolicyPort;
+  /** Where calls that need a person are asked about. Without it they are refused. */
+  readonly approvals?: ApprovalStore;
+  /** The account of calls with effects. Without it a key is handed to the handler and kept by nobody. */
+  readonly ledger?: EffectLedger;
   /** Where results too long for a model are kept for `read_artifact`. */
   readonly artifacts?: ArtifactStore;
   readonly limits?: Partial<CallLimits>;
@@ -197,6 +203,8 @@ function createRuntime(options: RegistryOptions, shelf: Shelf): CallRuntime {
     conflicts: new KeyedLock(),
     notify: (event, data) => shelf.notify(event, data),
     ...(options.policy === undefined ? {} : { policy: options.policy }),
+    ...(options.approvals === undefined ? {} : { approvals: options.approvals }),
+    ...(options.ledger === undefined ? {} : { ledger: options.ledger }),
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
   };
 }

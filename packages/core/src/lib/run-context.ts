@@ -9,6 +9,10 @@ export interface RunContext {
   readonly runId: string;
   readonly rootRunId: string;
   readonly correlationId: string;
+  /** The task this run is an attempt at. */
+  readonly taskId?: string;
+  /** The conversation this run is a turn of. */
+  readonly threadId?: string;
   readonly depth: number;
   readonly ancestors: readonly string[];
   readonly principal: Principal;
@@ -36,6 +40,8 @@ export function childContext(parent: RunContext, overrides: ChildRun = {}): RunC
     runId: overrides.runId ?? parent.ports.ids(),
     rootRunId: parent.rootRunId,
     correlationId: parent.correlationId,
+    ...(parent.threadId === undefined ? {} : { threadId: parent.threadId }),
+    ...(parent.taskId === undefined ? {} : { taskId: parent.taskId }),
     depth: parent.depth + 1,
     ancestors: [...parent.ancestors, parent.runId],
     principal: parent.principal,

@@ -1,6 +1,6 @@
 /** What can happen in a run; every other account is a fold of it. */
 
-import type { FinishReason, ReasoningEffort, Sampling, Usage } from "./adapter.ts";
+import type { FinishReason, ReasoningEffort, Sampling, ToolChoice, Usage } from "./adapter.ts";
 import type { AuthorityLevel, EffectKind } from "./contract.ts";
 import { type Digest, digest, sha256 } from "./digest.ts";
 import type { HistoryRepair } from "./history-linter.ts";
@@ -25,6 +25,8 @@ export interface Lineage {
   readonly turnIndex?: number;
   readonly attempt: number;
   readonly retryOf?: string;
+  /** Why this attempt began although those calls of the one before may have taken effect. */
+  readonly forced?: { readonly reason: string; readonly callIds: readonly string[] };
   /** The run and event this one was forked from. */
   readonly forkOf?: { readonly runId: string; readonly seq: number };
   readonly depth: number;
@@ -76,6 +78,13 @@ export interface ToolSummary {
   readonly effects: EffectKind;
 }
 
+/** A verification plan as a run pins it: which one, in which version, with which content. */
+export interface PlanReference {
+  readonly id: string;
+  readonly version: string;
+  readonly digest: Digest;
+}
+
 /** Everything that is fixed when a run starts. */
 export interface RunStart {
   readonly kind: RunKind;
@@ -97,8 +106,24 @@ export interface RunStart {
     }[];
     readonly waivers: readonly string[];
   };
+  /** What must be shown of the outcome before a claim of this run can fulfil its task. */
+  readonly verificationPlan?: PlanReference;
   readonly limits: RunLimits;
-  readonly environment: { readonly runtime: string; readonly frameworkVersion: string };
+  /** Turns from before this run. */
+  readonly history?: Sealed<Json>;
+  /** What else every request of this run says. */
+  readonly request?: {
+    readonly toolChoice?: ToolChoice;
+    readonly parallelToolCalls?: boolean;
+    readonly maxOutputTokens?: number;
+    readonly responseFormat?: Sealed<Json>;
+  };
+  /** `process` is whoever writes the log, so that another process can tell whether it still lives. */
+  readonly environment: {
+    readonly runtime: string;
+    readonly frameworkVersion: string;
+    readonly process?: { readonly pid: number; readonly host: string };
+  };
   /** The trace of the caller, where it sent one (W3C Trace Context, hexadecimal). */
   readonly traceContext?: { readonly traceId: string; readonly spanId: string };
   readonly capture: Capture;
@@ -158,7 +183,10 @@ export interface EventData {
   "run.cancelled": { readonly stopReason: StopReason; readonly reason: Sealed<string> };
   "run.suspended": { readonly stopReason: StopReason; readonly pending: readonly PendingCall[] };
   /** `drift` names what is not as it was when the run started (capabilities, instructions). */
-  "run.resumed": { readonly drift?: readonly string[] };
+  "run.resumed": {
+    readonly drift?: readonly string[];
+    readonly process?: { readonly pid: number; readonly host: string };
+  };
   "prompt.composed": {
     readonly digest: Digest;
     readonly sections: readonly { readonly name: string; readonly digest: Digest; readonly chars: number }[];
@@ -172,7 +200,11 @@ export interface EventData {
   };
   "message.appended": { readonly role: Message["role"]; readonly message: Sealed<Message> };
   "history.repaired": { readonly repairs: readonly HistoryRepair[] };
-  "history.compacted": { readonly before: number; readonly after: number };
+  "history.compacted": {
+    readonly before: number;
+    readonly after: number;
+    readonly messages: Sealed<readonly Message[]>;
+  };
   "model.requested": { readonly round: number; readonly callSeq: number; readonly requestDigest: Digest };
   "model.responded": {
     readonly round: number;

@@ -17,6 +17,8 @@ import {
 } from "./run-event.ts";
 import { RunFold } from "./run-fold.ts";
 import type { RunRecord } from "./run-record.ts";
+import { sealRun } from "./run-seal.ts";
+import type { RecordSigner, SealLine } from "./record-line.ts";
 import type { RunStore } from "./run-store.ts";
 import { type Capture, type Redact, type Sealer, createSealer } from "./sealed.ts";
 
@@ -28,6 +30,10 @@ export interface RunLogOptions {
   readonly redact: Redact;
   readonly logger: Logger;
   readonly store?: RunStore;
+  /** Signs the head once the run has ended. */
+  readonly signer?: RecordSigner;
+  /** What another writer wrote of this run before; the log goes on where it ends. */
+  readonly from?: readonly AnyRunEvent[];
   /** What a failing store does to the run: ends it, or is only reported. */
   readonly onStoreFailure: "fail_closed" | "warn";
   /** Receives every event in order, chain events after they were appended. */
@@ -48,6 +54,7 @@ export class RunLog {
   #lastMs = 0;
   #lastAt = "";
   #head: Digest;
+  #seal: SealLine | undefined;
   #flushing: Promise<void> | undefined;
   #scheduled = false;
   #failure: StoreError | undefined;
@@ -58,6 +65,7 @@ export class RunLog {
     this.#options = options;
     this.runId = options.runId;
     this.#head = chainStart(options.runId);
+    this.#continue(options.from ?? []);
     this.seal = createSealer(options.capture, {
       redact: options.redact,
       onFailure: (cause) =>
@@ -66,6 +74,16 @@ export class RunLog {
           runId: options.runId,
         }),
     });
+  }
+
+  /** True while the store lacks something of this log. */
+  get isBehind(): boolean {
+    return this.#unstored.length > 0;
+  }
+
+  /** The seal of a finished, signed log. */
+  get sealLine(): SealLine | undefined {
+    return this.#seal;
   }
 
   /** Set once the store failed and the run is to end for it. */
@@ -96,6 +114,11 @@ export class RunLog {
     this.#liveCount = 0;
     this.#head = event.hash;
     this.#fold.apply(event);
+    const { signer } = this.#options;
+    if (signer !== undefined && this.#fold.ended) {
+      const log = { runId: this.runId, events: this.#seq, head: this.#head, signedAt: event.at };
+      this.#seal = sealRun(log, signer);
+    }
     this.#outbox.push(event);
     this.#pendingChain += 1;
     this.#schedule();
@@ -121,6 +144,17 @@ export class RunLog {
     while (this.#flushing !== undefined || this.#outbox.length > 0) {
       await (this.#flushing ?? this.#start());
     }
+  }
+
+  #continue(events: readonly AnyRunEvent[]): void {
+    for (const event of events) this.#fold.apply(event);
+    const last = events.at(-1);
+    if (last === undefined) return;
+    this.#seq = last.seq + 1;
+    this.#stored = this.#seq;
+    this.#head = last.hash;
+    this.#lastAt = last.at;
+    this.#lastMs = Date.parse(last.at);
   }
 
   // A backward clock repeats the last value, so `at` never goes back.
@@ -162,7 +196,7 @@ export class RunLog {
   async #write(store: RunStore, batch: readonly (AnyRunEvent | LiveEvent)[]): Promise<void> {
     const events = [...this.#unstored, ...batch.filter((event) => "seq" in event)];
     try {
-      if (events.length > 0) await store.append(this.runId, events, { expectedSeq: this.#stored });
+      if (events.length > 0) await store.append(this.runId, events, this.#appendOptions(events.at(-1)));
       this.#stored += events.length;
       this.#unstored = [];
     } catch (cause) {
@@ -170,6 +204,12 @@ export class RunLog {
       this.#fail(cause);
     }
     this.#deliver(batch);
+  }
+
+  /** The seal goes in with the event it signs. */
+  #appendOptions(last: AnyRunEvent | undefined): { readonly expectedSeq: number; readonly seal?: SealLine } {
+    const seal = this.#seal?.head === last?.hash ? this.#seal : undefined;
+    return { expectedSeq: this.#stored, ...(seal === undefined ? {} : { seal }) };
   }
 
   #fail(cause: unknown): void {

@@ -1,15 +1,16 @@
 /** Ask, act, observe, until an answer or a limit. */
 
-import type { ModelReply } from "./adapter.ts";
+import type { ModelReply, ToolCall } from "./adapter.ts";
 import { ProtocolError } from "./errors.ts";
 import type { CallResult } from "./result.ts";
-import { act } from "./loop-act.ts";
+import { act, pendingCall } from "./loop-act.ts";
 import { closeRun } from "./loop-close.ts";
 import type { Ending } from "./loop-ending.ts";
 import { checkLimits } from "./loop-limits.ts";
 import { requestReply } from "./loop-request.ts";
 import { RunState } from "./loop-state.ts";
 import { EventQueue } from "./event-queue.ts";
+import type { Resumption } from "./resume-run.ts";
 import type { LoopOptions, LoopResult, LoopRun, ReplyVerdict } from "./run-options.ts";
 
 /**
@@ -17,8 +18,13 @@ import type { LoopOptions, LoopResult, LoopRun, ReplyVerdict } from "./run-optio
  * `result`, which always resolves. Events are the run's only account: see `LoopRun`.
  */
 export function runLoop(options: LoopOptions): LoopRun {
+  return startLoop(options);
+}
+
+/** The same for a run that another loop began and left suspended. */
+export function startLoop(options: LoopOptions, resumption?: Resumption): LoopRun {
   const queue = new EventQueue(() => state.abort("the reader left"));
-  const state = new RunState(options, (event) => queue.push(event));
+  const state = new RunState(options, (event) => queue.push(event), resumption);
   // The first event comes a tick later, so that the caller can begin to read.
   const result = Promise.resolve()
     .then(() => drive(state))
@@ -36,11 +42,26 @@ async function drive(state: RunState): Promise<LoopResult> {
   let ending: Ending;
   try {
     state.open();
-    ending = await loop(state);
+    ending = (await finishTurn(state)) ?? (await loop(state));
   } catch (cause) {
     ending = state.endingOf(cause);
   }
   return closeRun(state, ending);
+}
+
+/** A resumed run first answers the calls it was left with. */
+async function finishTurn(state: RunState): Promise<Ending | undefined> {
+  const { resumption } = state;
+  if (resumption === undefined) return undefined;
+  await state.claimLog();
+  const { open, results } = resumption.history;
+  const calls = open.map(({ callId, name, args }): ToolCall => ({
+    callId,
+    name,
+    args,
+    argsText: JSON.stringify(args),
+  }));
+  return applyVerdict(state, await runCalls(state, calls, results));
 }
 
 async function loop(state: RunState): Promise<Ending> {
@@ -52,7 +73,8 @@ async function loop(state: RunState): Promise<Ending> {
     const cut = accept(state, reply);
     if (cut !== undefined) return cut;
     state.observeReply(reply);
-    const verdict = reply.toolCalls.length === 0 ? await settle(state, reply) : await runCalls(state, reply);
+    const verdict =
+      reply.toolCalls.length === 0 ? await settle(state, reply) : await runCalls(state, reply.toolCalls);
     const ending = applyVerdict(state, verdict);
     if (ending !== undefined) return ending;
   }
@@ -102,8 +124,12 @@ async function settle(state: RunState, reply: ModelReply): Promise<LoopVerdict> 
   return { type: "end", ending: { status: "completed", stopReason: "empty_response", text: "" } };
 }
 
-async function runCalls(state: RunState, reply: ModelReply): Promise<LoopVerdict> {
-  const results = await act(state, reply.toolCalls);
+async function runCalls(
+  state: RunState,
+  calls: readonly ToolCall[],
+  known: ReadonlyMap<string, CallResult> = new Map(),
+): Promise<LoopVerdict> {
+  const results = await act(state, calls, known);
   const stop = stopAfter(state, results);
   if (stop !== undefined) return { type: "end", ending: stop };
   return state.options.policy?.onResults(results) ?? { type: "continue" };
@@ -111,6 +137,10 @@ async function runCalls(state: RunState, reply: ModelReply): Promise<LoopVerdict
 
 function stopAfter(state: RunState, results: readonly CallResult[]): Ending | undefined {
   state.throwIfStopped();
+  const pending = results.flatMap(pendingCall);
+  if (pending.length > 0) return { status: "suspended", stopReason: "approval_required", pending };
+  if (state.options.onDenied === "stop" && state.wasDenied(results))
+    return { status: "cancelled", stopReason: "approval_denied", reason: "a person denied a call" };
   if (state.guard.exhausted) return { status: "limit_reached", stopReason: "repeated_calls" };
   const unknown = results.some((result) => result.outcome === "unknown");
   if (!unknown || state.options.onUnknownEffect !== "stop") return undefined;

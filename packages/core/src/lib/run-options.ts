@@ -18,7 +18,17 @@ import type { Grant, Principal } from "./principal.ts";
 import type { CallResult } from "./result.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunLimits } from "./run-limits.ts";
-import type { AnyRunEvent, Lineage, LiveEvent, RunKind, RunModel, StopReason } from "./run-event.ts";
+import type { RecordSigner } from "./record-line.ts";
+import type {
+  AnyRunEvent,
+  Lineage,
+  LiveEvent,
+  PendingCall,
+  PlanReference,
+  RunKind,
+  RunModel,
+  StopReason,
+} from "./run-event.ts";
 import type { RunRecord, RunStatus } from "./run-record.ts";
 import type { RunStore } from "./run-store.ts";
 import type { Capture, Redact } from "./sealed.ts";
@@ -79,6 +89,8 @@ export interface LoopOptions {
   readonly grants?: readonly Grant[];
   readonly limits?: Partial<RunLimits>;
   readonly model?: Partial<RunModel>;
+  /** What must be shown of the outcome, fixed before the run: `pinPolicy(policy)`. */
+  readonly verificationPlan?: PlanReference;
   readonly toolChoice?: ToolChoice;
   readonly parallelToolCalls?: boolean;
   readonly sampling?: Sampling;
@@ -89,6 +101,8 @@ export interface LoopOptions {
   readonly ports?: Partial<Ports>;
   readonly logger?: Logger;
   readonly store?: RunStore;
+  /** Signs the record's head when the run has ended; the store keeps the seal. */
+  readonly signer?: RecordSigner;
   /** Default `digest`. */
   readonly capture?: Capture;
   /** Default: the built-in redactor of secrets. */
@@ -97,13 +111,15 @@ export interface LoopOptions {
   readonly onStoreFailure?: "fail_closed" | "warn";
   /** What a write of unknown outcome does to the run: default goes on, telling the model not to repeat it. */
   readonly onUnknownEffect?: "continue" | "stop";
+  /** What a person's "no" does to the run: default goes on, telling the model why. */
+  readonly onDenied?: "continue" | "stop";
   /** How often a model call that broke after content is asked again. Default 1. */
   readonly streamRetries?: number;
   readonly compactor?: Compactor;
   readonly policy?: ReplyPolicy;
 }
 
-/** How a run ended. `text` is the final answer, or "" at a limit. */
+/** How a run ended, or that it waits for a person (`suspended`). `text` is the final answer, or "" at a limit. */
 export interface LoopResult {
   readonly runId: string;
   readonly status: Exclude<RunStatus, "running">;
@@ -111,6 +127,8 @@ export interface LoopResult {
   readonly text: string;
   /** What a reply that was cut had said. */
   readonly partial?: string;
+  /** What a suspended run waits for: answer the tickets, then `resumeRun`. */
+  readonly pending?: readonly PendingCall[];
   /** The history with everything this run added. */
   readonly messages: readonly Message[];
   readonly usage: Usage;

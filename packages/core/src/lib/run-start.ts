@@ -1,5 +1,7 @@
 /** The open phase's facts: context, instructions, and what the record says of a run's start. */
 
+import { hostname } from "node:os";
+import { defined } from "./defined.ts";
 import { type Digest, digest } from "./digest.ts";
 import { ConfigError } from "./errors.ts";
 import type { Json } from "./json.ts";
@@ -35,6 +37,8 @@ export function createRunContext(options: LoopOptions, signal: AbortSignal): Run
     runId,
     rootRunId: options.lineage?.rootRunId ?? runId,
     correlationId: options.lineage?.correlationId ?? runId,
+    ...(options.lineage?.threadId === undefined ? {} : { threadId: options.lineage.threadId }),
+    ...(options.lineage?.taskId === undefined ? {} : { taskId: options.lineage.taskId }),
     depth: 0,
     ancestors: [],
     principal: options.principal ?? LOCAL_PROGRAM,
@@ -66,7 +70,7 @@ export function describeStart(
   run: { readonly context: RunContext; readonly tools: RunTools; readonly log: RunLog },
 ): RunStart {
   const { context, tools, log } = run;
-  const { adapter, lineage, parent, capture = "digest" } = options;
+  const { adapter, lineage, parent, signer, capture = "digest" } = options;
   const { reasoning, sampling } = options;
   return {
     kind: options.kind ?? "agent",
@@ -102,9 +106,42 @@ export function describeStart(
       })),
       waivers: tools.waivers(),
     },
+    ...(options.verificationPlan === undefined ? {} : { verificationPlan: options.verificationPlan }),
     limits: context.limits,
-    environment: { runtime: `node ${process.versions.node}`, frameworkVersion: FRAMEWORK_VERSION },
+    ...describeRequest(options, log),
+    environment: describeEnvironment(),
     capture,
-    sealed: false,
+    sealed: signer === undefined ? false : { keyId: signer.keyId },
   };
+}
+
+/** Which program writes a log. */
+export function describeEnvironment(): RunStart["environment"] {
+  return {
+    runtime: `node ${process.versions.node}`,
+    frameworkVersion: FRAMEWORK_VERSION,
+    process: { pid: process.pid, host: hostname() },
+  };
+}
+
+/** What the run's requests hold besides what other events say; a record replays from it. */
+function describeRequest(options: LoopOptions, log: RunLog): Pick<RunStart, "history" | "request"> {
+  const { toolChoice, parallelToolCalls, maxOutputTokens, responseFormat, messages } = options;
+  const before = messages.slice(0, knownMessages(options));
+  const request = defined({
+    toolChoice,
+    parallelToolCalls,
+    maxOutputTokens,
+    responseFormat:
+      responseFormat === undefined ? undefined : log.seal<Json>(responseFormat as unknown as Json), // Proof: a response format is JSON
+  });
+  return {
+    ...(before.length === 0 ? {} : { history: log.seal<Json>(before as unknown as Json) }), // Proof: messages are JSON
+    ...(Object.keys(request).length === 0 ? {} : { request }),
+  };
+}
+
+/** How many of the given messages were there before this run. */
+export function knownMessages({ known, messages }: LoopOptions): number {
+  return known ?? Math.max(0, messages.length - 1);
 }

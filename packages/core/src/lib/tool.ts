@@ -9,6 +9,7 @@ import {
 } from "./contract.ts";
 import { type Digest, digest } from "./digest.ts";
 import { DefinitionError } from "./errors.ts";
+import type { EffectIntent, ReconcileDecision } from "./effect-ledger.ts";
 import { type Json, type JsonObject, deepFreeze, isPlainObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { Ports } from "./ports.ts";
@@ -37,6 +38,13 @@ export interface ToolContext {
   readonly ports: Ports;
   /** The context for a run started by this call. */
   child(overrides?: ChildRun): RunContext;
+}
+
+/** What `reconcile` is given besides the intent. */
+export interface ReconcileContext {
+  readonly signal: AbortSignal;
+  readonly ports: Ports;
+  readonly logger: Logger;
 }
 
 /** An example the model and the documentation show. */
@@ -78,6 +86,8 @@ export interface ToolDefinition<S extends ToolSchema = ToolSchema, R = unknown> 
   readonly tags?: readonly string[];
   /** Unknown params are errors instead of being dropped. */
   readonly strict?: boolean;
+  /** Finds out what became of a call that began and never said; it must change nothing. */
+  reconcile?(intent: EffectIntent, context: ReconcileContext): Promise<ReconcileDecision>;
   /** What the model reads, if not the result. */
   toModel?(result: ToolResult<R>): ModelContent;
 }
@@ -133,7 +143,7 @@ interface CheckedParts {
 }
 
 function freezeTool(definition: ToolDefinition, parts: CheckedParts): Tool {
-  const { name, description, handler, toModel } = definition;
+  const { name, description, handler, toModel, reconcile } = definition;
   const { parameters, tags, contract } = parts;
   const output =
     definition.outputSchema === undefined ? undefined : readSchema(definition, "outputSchema", false);
@@ -151,6 +161,7 @@ function freezeTool(definition: ToolDefinition, parts: CheckedParts): Tool {
         }),
     handler: handler.bind(definition),
     ...(toModel === undefined ? {} : { toModel: toModel.bind(definition) }),
+    ...(reconcile === undefined ? {} : { reconcile: reconcile.bind(definition) }),
     ...copyList("examples", definition.examples),
     ...copyList("tests", definition.tests),
     contract,
