@@ -1,12 +1,14 @@
 /** `openfunctions run`: one task for the default agent. */
 
 import { type FileHandle, open } from "node:fs/promises";
-import { type LoopResult, type RunStore, canonicalJson, createMemoryRunStore } from "@openfunctions/core";
+import { type LoopResult, type RunStore, createMemoryRunStore } from "@openfunctions/core";
+import { exportRun } from "@openfunctions/core/records";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
 import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
 import { openTools } from "./open-tools.ts";
+import { openSigner } from "./signing-keys.ts";
 import { CommandFailure, EXIT, note, paint, print, printJson, printable } from "./output.ts";
 
 /** Options of the command. */
@@ -32,7 +34,14 @@ export async function runCommand(task: string, options: RunCommandOptions): Prom
   });
   note(paint("dim", `${chosen.adapter.provider}/${chosen.adapter.model} (${chosen.reason})`));
   const store = createMemoryRunStore();
-  const conversation = new Conversation({ adapter: chosen.adapter, tools, id: "run", store });
+  const signer = options.record === undefined ? undefined : await openSigner(dataHome());
+  const conversation = new Conversation({
+    adapter: chosen.adapter,
+    tools,
+    id: "run",
+    store,
+    ...(signer === undefined ? {} : { signer }),
+  });
   const record = options.record === undefined ? undefined : await openRecord(options.record);
   const stop = new AbortController();
   const interrupt = (): void => stop.abort("interrupted");
@@ -62,9 +71,9 @@ function openRecord(file: string): Promise<FileHandle> {
   });
 }
 
-/** One canonical JSON line per event. */
+/** One canonical JSON line per event, then the seal. */
 async function writeRecord(handle: FileHandle, store: RunStore, { runId }: LoopResult): Promise<void> {
-  for await (const event of store.read(runId)) await handle.write(`${canonicalJson(event)}\n`);
+  for await (const line of exportRun(store, runId)) await handle.write(line);
   await handle.sync();
 }
 

@@ -23,6 +23,8 @@ export interface ConversationOptions {
   /** Instructions. Default: the `assistant` preset. */
   readonly prompt?: string;
   readonly store?: LoopOptions["store"];
+  /** Seals the record of every turn. */
+  readonly signer?: LoopOptions["signer"];
 }
 
 /** Keeps the history of a conversation; a turn that fails or is cancelled leaves it as it was. */
@@ -66,7 +68,7 @@ export class Conversation {
   }
 
   #start(text: string, options: TurnOptions): LoopRun {
-    const { adapter, tools, store } = this.#options;
+    const { adapter, tools, store, signer } = this.#options;
     const turnIndex = this.#turns;
     this.#turns += 1;
     return runLoop({
@@ -81,6 +83,7 @@ export class Conversation {
       capture: "full",
       ...(this.#system === undefined ? {} : { system: this.#system }),
       ...(store === undefined ? {} : { store }),
+      ...(signer === undefined ? {} : { signer }),
     });
   }
 

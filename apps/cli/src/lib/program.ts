@@ -1,6 +1,7 @@
 /** The command line: names, options and help; what they do stands in the command files, loaded when called. */
 
 import { Command, type CommanderError } from "commander";
+import { addRuns } from "./command-runs.ts";
 import { EXIT } from "./output.ts";
 
 const FROM = [
@@ -25,6 +26,7 @@ export function createProgram(version: string): Command {
     );
   addChat(program);
   addRun(program);
+  addRuns(program);
   addMcp(program);
   addTools(program);
   addCreate(program);
@@ -59,7 +61,7 @@ function addRun(program: Command): void {
     )
     .option("--model <id>", "the model to ask")
     .option("--json", "print the result as JSON")
-    .option("--record <file>", "write the record of the run, one event per line")
+    .option("--record <file>", "write the record of the run: one event per line, and the seal")
     .addHelpText(
       "after",
       '\nExample:\n  openfunctions run "add a task: call the bank tomorrow" --record run.jsonl\n',

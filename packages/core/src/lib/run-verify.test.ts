@@ -68,7 +68,7 @@ describe("verifyRun", () => {
       expect(edit.status, `byte ${offset}`).toBe("failed");
       const line = lineOf(bytes, offset);
       const near = edit.findings.filter((finding) => Math.abs(finding.line - line) <= 1);
-      expect(near, `byte ${offset} in line ${line}: ${places(edit)}`).not.toEqual([]);
+      expect(near, `byte ${offset} in line ${line}: ${places(edit).join()}`).not.toEqual([]);
       expect(edit.failures, places(edit).join()).toBeLessThanOrEqual(3);
 
       const dropped = random(lines.length);
@@ -84,7 +84,7 @@ describe("verifyRun", () => {
         expect(swap.status).toBe("failed");
         expect(
           swap.findings.every(({ kind, line: at }) => kind === "order" && at > one && at <= two + 1),
-          `${one + 1} and ${two + 1}: ${places(swap)}`,
+          `${one + 1} and ${two + 1}: ${places(swap).join()}`,
         ).toBe(true);
       }
 
@@ -94,7 +94,7 @@ describe("verifyRun", () => {
       const end = bytes[cut - 1] === 10 ? lineOf(bytes, cut - 1) : lineOf(bytes, cut);
       expect(
         short.findings.some((finding) => finding.line === end),
-        `cut at ${cut}: ${places(short)}`,
+        `cut at ${cut}: ${places(short).join()}`,
       ).toBe(true);
     }
   });

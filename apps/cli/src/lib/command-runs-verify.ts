@@ -1,0 +1,76 @@
+/** `openfunctions runs verify`: whether a record file is what was written, by whom, and if not, where not. */
+
+import { createReadStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { type Finding, type VerifyResult, keyIdOf, verifyRun } from "@openfunctions/core/records";
+import { dataHome } from "./data-home.ts";
+import { CommandFailure, EXIT, note, print, printJson, printable } from "./output.ts";
+import { listKeys } from "./signing-keys.ts";
+
+/** Options of the command. */
+export interface VerifyCommandOptions {
+  readonly key?: string;
+  readonly json?: boolean;
+}
+
+/** Exit 0 verified, 1 anything wrong, 2 wrong usage, 4 intact but not sealed. */
+export async function verifyCommand(file: string, options: VerifyCommandOptions): Promise<void> {
+  const publicKeys =
+    options.key === undefined
+      ? (await listKeys(dataHome())).map(({ pem }) => pem)
+      : [await readKey(options.key)];
+  const result = await verifyFile(file, publicKeys);
+  if (options.json === true) printJson(result);
+  else report(result);
+  if (result.status === "verified") return;
+  if (result.status === "unsigned")
+    throw new CommandFailure(
+      "The record is intact but unsigned: anybody could have written it.",
+      EXIT.unsigned,
+    );
+  throw new CommandFailure(`The record is not verified: ${result.failures} finding(s).`, EXIT.failed);
+}
+
+async function verifyFile(file: string, publicKeys: readonly string[]): Promise<VerifyResult> {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isFile() !== true) throw new CommandFailure(`There is no record file "${file}".`, EXIT.usage);
+  try {
+    return await verifyRun(createReadStream(file), { publicKeys });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CommandFailure(`The record file "${file}" cannot be read: ${why}`, EXIT.usage);
+  }
+}
+
+async function readKey(file: string): Promise<string> {
+  const pem = await readFile(file, "utf8").catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CommandFailure(`The key "${file}" cannot be read: ${why}`, EXIT.usage);
+  });
+  try {
+    keyIdOf(pem);
+  } catch {
+    throw new CommandFailure(`"${file}" holds no Ed25519 public key in PEM.`, EXIT.usage);
+  }
+  return pem;
+}
+
+function report(result: VerifyResult): void {
+  const { status, runId, events, signedBy, capture, redacted, withoutValue } = result;
+  for (const finding of result.findings) print(describeFinding(finding));
+  const rest = result.failures - result.findings.length;
+  if (rest > 0) print(`and ${rest} more`);
+  const by = signedBy === undefined ? "" : `, sealed by ${signedBy}`;
+  print(printable(`${status}: run ${runId ?? "unknown"}, ${events} event(s)${by}`));
+  if (redacted > 0) note(`${redacted} value(s) were redacted.`);
+  if (capture === "full" && withoutValue > redacted)
+    note(
+      `${withoutValue - redacted} sealed value(s) are not in the file, without a redaction that says why.`,
+    );
+}
+
+function describeFinding({ kind, line, offset, message, leaf, expected, found }: Finding): string {
+  const hashes = expected === undefined ? "" : ` Expected ${expected}, found ${found ?? "nothing"}.`;
+  const place = leaf === undefined ? `line ${line}, byte ${offset}` : `line ${line}, ${leaf}`;
+  return printable(`${kind} at ${place}: ${message}${hashes}`);
+}
