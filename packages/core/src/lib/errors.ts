@@ -46,6 +46,7 @@ const FAULT_BY_CODE = {
   store_conflict: "environment",
   store_failed: "environment",
   store_closed: "environment",
+  store_migration: "environment",
   context_unavailable: "environment",
   connect_failed: "environment",
   connect_timeout: "environment",

@@ -1,0 +1,121 @@
+/** The shape of the database, step by step. A released step never changes; a new shape is a new step. */
+
+import { StoreError, digest } from "@openfunctions/core";
+import type { Database } from "./database.ts";
+
+/** One step; its version is its place in the list, from 1. */
+const STEPS: readonly string[] = [
+  `
+CREATE TABLE openfunctions_values (
+  store TEXT NOT NULL,
+  -- UTF-16 big endian, so that keys are ordered by code unit.
+  key BLOB NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (store, key)
+) STRICT;
+
+CREATE TABLE openfunctions_runs (
+  run_id TEXT NOT NULL PRIMARY KEY,
+  started_at TEXT NOT NULL,
+  status TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  thread_id TEXT,
+  task_id TEXT,
+  correlation_id TEXT NOT NULL,
+  -- How many events there are.
+  events INTEGER NOT NULL,
+  seal TEXT,
+  -- The record of a run that ended or is suspended; others are folded when asked for.
+  record TEXT
+) STRICT;
+CREATE INDEX openfunctions_runs_by_time ON openfunctions_runs (started_at, run_id);
+CREATE INDEX openfunctions_runs_by_status ON openfunctions_runs (status, started_at, run_id);
+CREATE INDEX openfunctions_runs_by_kind ON openfunctions_runs (kind, started_at, run_id);
+CREATE INDEX openfunctions_runs_by_actor ON openfunctions_runs (actor, started_at, run_id);
+CREATE INDEX openfunctions_runs_by_thread ON openfunctions_runs (thread_id, started_at, run_id)
+  WHERE thread_id IS NOT NULL;
+CREATE INDEX openfunctions_runs_by_task ON openfunctions_runs (task_id, started_at, run_id)
+  WHERE task_id IS NOT NULL;
+CREATE INDEX openfunctions_runs_by_correlation ON openfunctions_runs (correlation_id, started_at, run_id);
+
+CREATE TABLE openfunctions_run_events (
+  run_id TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  event TEXT NOT NULL,
+  PRIMARY KEY (run_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE openfunctions_run_redactions (
+  run_id TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  redaction TEXT NOT NULL,
+  PRIMARY KEY (run_id, n)
+) STRICT, WITHOUT ROWID;
+`,
+];
+
+const HISTORY = `
+CREATE TABLE IF NOT EXISTS openfunctions_migrations (
+  version INTEGER NOT NULL PRIMARY KEY,
+  checksum TEXT NOT NULL,
+  applied_at TEXT NOT NULL
+) STRICT`;
+
+/**
+ * Brings the database to the shape this version knows, all of it or nothing, one process at a time. Throws `StoreError`
+ * `store_migration` before any write where the database is newer than the code or a step is not the one it was made with.
+ */
+export function migrate(database: Database, now: () => number): void {
+  if (missingSteps(database).length === 0) return;
+  database.transaction(() => {
+    database.execute(HISTORY);
+    for (const { version, sql } of missingSteps(database)) {
+      database.execute(sql);
+      database.run("INSERT INTO openfunctions_migrations (version, checksum, applied_at) VALUES (?, ?, ?)", [
+        version,
+        checksumOf(sql),
+        new Date(now()).toISOString(),
+      ]);
+    }
+  });
+}
+
+interface Step {
+  readonly version: number;
+  readonly sql: string;
+}
+
+function missingSteps(database: Database): readonly Step[] {
+  const steps = STEPS.map((sql, index) => ({ version: index + 1, sql }));
+  const made = database.get("SELECT 1 FROM sqlite_master WHERE name = 'openfunctions_migrations'");
+  if (made === undefined) return steps;
+  const applied = database.all("SELECT version, checksum FROM openfunctions_migrations ORDER BY version");
+  for (const [index, { version, checksum }] of applied.entries())
+    checkStep(steps[index], { version, checksum });
+  return steps.slice(applied.length);
+}
+
+function checkStep(
+  step: Step | undefined,
+  applied: { readonly version: unknown; readonly checksum: unknown },
+): void {
+  if (step === undefined) {
+    throw new StoreError(
+      `The database has version ${String(applied.version)}, this program knows ${STEPS.length}: it was made by a newer one.`,
+      { code: "store_migration", hint: "Update @openfunctions/store-sqlite, or use another file." },
+    );
+  }
+  if (step.version === applied.version && checksumOf(step.sql) === applied.checksum) return;
+  throw new StoreError(
+    `Migration ${String(applied.version)} of the database is not the one of this program.`,
+    {
+      code: "store_migration",
+      hint: "Open the file with the program that made it, or use another file.",
+    },
+  );
+}
+
+function checksumOf(sql: string): string {
+  return digest("migration/1", sql);
+}

@@ -1,0 +1,257 @@
+/** Runs in a SQLite file: events by number, and a row per run that lists are made from. */
+
+import type { AnyRunEvent, RunPage, RunQuery, RunRecord, RunStatus, RunStore } from "@openfunctions/core";
+import type { RedactionLine, RunAnnex, SealLine } from "@openfunctions/core/records";
+import {
+  type HeldRun,
+  type RunBatch,
+  type RunBells,
+  RunFold,
+  checkRedaction,
+  checkRunId,
+  isEnded,
+  planRunQuery,
+  redactEvent,
+  runCursor,
+  runNotFound,
+  statusAfter,
+  storeClosed,
+  summarizeRun,
+  watchRun,
+} from "@openfunctions/core/stores";
+import type { Database, Row } from "./database.ts";
+import { runListSql } from "./run-list-sql.ts";
+
+/** How often to look for appends of other processes. */
+const POLL_MS = 250;
+/** How many events are read at a time. */
+const READ_SIZE = 256;
+/** Open runs whose fold is kept between appends. */
+const MAX_FOLDS = 512;
+
+/** What is known of an open run without reading it. */
+interface OpenFold {
+  readonly fold: RunFold;
+  events: number;
+}
+
+/** The runs of one file. */
+export class SqliteRunStore implements RunStore {
+  readonly #database: Database;
+  readonly #bells: RunBells;
+  readonly #folds = new Map<string, OpenFold>();
+  #closed = false;
+
+  constructor(database: Database, bells: RunBells) {
+    this.#database = database;
+    this.#bells = bells;
+  }
+
+  async append(
+    runId: string,
+    events: readonly AnyRunEvent[],
+    { expectedSeq, seal }: { readonly expectedSeq: number; readonly seal?: SealLine },
+  ): Promise<void> {
+    const database = this.#open(runId);
+    const batch = { runId, events, expectedSeq, ...(seal === undefined ? {} : { seal }) };
+    try {
+      database.transaction(() => this.#append(database, batch));
+    } catch (cause) {
+      this.#folds.delete(runId);
+      throw cause;
+    }
+    this.#bells.ring(runId);
+  }
+
+  async *read(runId: string, fromSeq: number = 0): AsyncGenerator<AnyRunEvent> {
+    let next = Math.max(0, fromSeq);
+    for (;;) {
+      const events = readEvents(this.#open(runId), { runId, fromSeq: next, limit: READ_SIZE });
+      yield* events;
+      next += events.length;
+      if (events.length < READ_SIZE) return;
+    }
+  }
+
+  async annex(runId: string): Promise<RunAnnex> {
+    const database = this.#open(runId);
+    const seal = database.get("SELECT seal FROM openfunctions_runs WHERE run_id = ?", [runId])?.["seal"];
+    const rows = database.all(
+      "SELECT redaction FROM openfunctions_run_redactions WHERE run_id = ? ORDER BY n",
+      [runId],
+    );
+    const redactions = rows.map((row) => parse<RedactionLine>(row["redaction"]));
+    return typeof seal === "string" ? { seal: parse<SealLine>(seal), redactions } : { redactions };
+  }
+
+  async redact(runId: string, redaction: RedactionLine): Promise<void> {
+    const database = this.#open(runId);
+    database.transaction(() => {
+      const held = findRun(database, runId);
+      if (held === undefined) throw runNotFound(runId);
+      checkRedaction(redaction, held);
+      const { seq, n } = redaction;
+      const [event] = readEvents(database, { runId, fromSeq: seq, limit: 1 });
+      const redacted = redactEvent(event?.seq === seq ? event : undefined, redaction);
+      const sql = "UPDATE openfunctions_run_events SET event = ? WHERE run_id = ? AND seq = ?";
+      database.run(sql, [JSON.stringify(redacted), runId, seq]);
+      database.run("INSERT INTO openfunctions_run_redactions (run_id, n, redaction) VALUES (?, ?, ?)", [
+        runId,
+        n,
+        JSON.stringify(redaction),
+      ]);
+      const record = JSON.stringify(foldAll(database, runId).record());
+      database.run("UPDATE openfunctions_runs SET record = ? WHERE run_id = ?", [record, runId]);
+    });
+    database.checkpoint();
+  }
+
+  async get(runId: string): Promise<RunRecord | undefined> {
+    const database = this.#open(runId);
+    const row = database.get("SELECT run_id, events, record FROM openfunctions_runs WHERE run_id = ?", [
+      runId,
+    ]);
+    return row === undefined ? undefined : this.#recordOf(database, row);
+  }
+
+  async list(query?: RunQuery): Promise<RunPage> {
+    const database = this.#open();
+    const plan = planRunQuery(query);
+    const { sql, parameters } = runListSql(plan);
+    const rows = database.all(sql, parameters);
+    const runs = rows.slice(0, plan.limit).map((row) => this.#recordOf(database, row));
+    const last = runs.at(-1);
+    return rows.length > plan.limit && last !== undefined ? { runs, cursor: runCursor(last) } : { runs };
+  }
+
+  watch(runId: string, fromSeq: number, signal?: AbortSignal): AsyncIterable<AnyRunEvent> {
+    const source = {
+      bells: this.#bells,
+      pollMs: POLL_MS,
+      read: (id: string, from: number) => this.read(id, from),
+      status: async (id: string) => findRun(this.#open(id), id)?.status,
+    };
+    return watchRun(source, { runId, fromSeq, signal });
+  }
+
+  async remove(runId: string): Promise<boolean> {
+    const database = this.#open(runId);
+    const found = database.transaction(() => {
+      database.run("DELETE FROM openfunctions_run_events WHERE run_id = ?", [runId]);
+      database.run("DELETE FROM openfunctions_run_redactions WHERE run_id = ?", [runId]);
+      return database.run("DELETE FROM openfunctions_runs WHERE run_id = ?", [runId]) > 0;
+    });
+    this.#folds.delete(runId);
+    this.#bells.ring(runId);
+    if (found) database.checkpoint();
+    return found;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#folds.clear();
+    this.#bells.ring();
+  }
+
+  #append(database: Database, batch: RunBatch): void {
+    const { runId, events, expectedSeq, seal } = batch;
+    const held = findRun(database, runId);
+    const status = statusAfter(batch, held);
+    const insert = "INSERT INTO openfunctions_run_events (run_id, seq, event) VALUES (?, ?, ?)";
+    for (const event of events) database.run(insert, [runId, event.seq, JSON.stringify(event)]);
+    const open = this.#foldOf(database, runId, expectedSeq);
+    for (const event of events) open.fold.apply(event);
+    open.events += events.length;
+    // A running run is folded when it is asked for, so an append never costs more because the run is long.
+    const record = status === "running" ? undefined : JSON.stringify(open.fold.record());
+    if (isEnded(status)) this.#folds.delete(runId);
+    const [first] = events;
+    if (held === undefined && first?.type === "run.started") {
+      const run = summarizeRun(first, status);
+      database.run(
+        `INSERT INTO openfunctions_runs (run_id, started_at, status, kind, actor, thread_id, task_id, correlation_id,
+           events, seal, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        [
+          run.runId,
+          run.startedAt,
+          run.status,
+          run.kind,
+          run.actor,
+          run.threadId,
+          run.taskId,
+          run.correlationId,
+          events.length,
+          seal && JSON.stringify(seal),
+          record,
+        ],
+      );
+      return;
+    }
+    database.run(
+      "UPDATE openfunctions_runs SET status = ?, events = ?, seal = coalesce(?, seal), record = ? WHERE run_id = ?",
+      [status, expectedSeq + events.length, seal && JSON.stringify(seal), record, runId],
+    );
+  }
+
+  /** The fold as it stands before event number `events`; read anew where another process wrote. */
+  #foldOf(database: Database, runId: string, events: number): OpenFold {
+    const known = this.#folds.get(runId);
+    if (known?.events === events) return known;
+    const fold = events === 0 ? new RunFold() : foldAll(database, runId, events);
+    const open = { fold, events };
+    this.#folds.set(runId, open);
+    const [oldest] = this.#folds.keys();
+    if (this.#folds.size > MAX_FOLDS && oldest !== undefined) this.#folds.delete(oldest);
+    return open;
+  }
+
+  #recordOf(database: Database, row: Row): RunRecord {
+    if (typeof row["record"] === "string") return parse<RunRecord>(row["record"]);
+    return this.#foldOf(database, String(row["run_id"]), Number(row["events"])).fold.record();
+  }
+
+  #open(runId?: string): Database {
+    if (this.#closed) throw storeClosed();
+    if (runId !== undefined) checkRunId(runId);
+    return this.#database;
+  }
+}
+
+function findRun(database: Database, runId: string): (HeldRun & { readonly redactions: number }) | undefined {
+  const row = database.get(
+    `SELECT events, status, seal IS NOT NULL AS sealed,
+       (SELECT count(*) FROM openfunctions_run_redactions WHERE run_id = runs.run_id) AS redactions
+     FROM openfunctions_runs AS runs WHERE run_id = ?`,
+    [runId],
+  );
+  if (row === undefined) return undefined;
+  const redactions = Number(row["redactions"]);
+  return {
+    events: Number(row["events"]),
+    status: row["status"] as RunStatus, // Proof: only statuses are ever written
+    sealed: row["sealed"] === 1 || redactions > 0,
+    redactions,
+  };
+}
+
+function readEvents(
+  database: Database,
+  { runId, fromSeq, limit }: { readonly runId: string; readonly fromSeq: number; readonly limit: number },
+): readonly AnyRunEvent[] {
+  const rows = database.all(
+    "SELECT event FROM openfunctions_run_events WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
+    [runId, fromSeq, limit],
+  );
+  return rows.map((row) => parse<AnyRunEvent>(row["event"]));
+}
+
+function foldAll(database: Database, runId: string, events?: number): RunFold {
+  const fold = new RunFold();
+  const limit = events ?? -1;
+  for (const event of readEvents(database, { runId, fromSeq: 0, limit })) fold.apply(event);
+  return fold;
+}
+
+function parse<T>(text: unknown): T {
+  return JSON.parse(String(text)) as T; // Proof: these columns hold what this file wrote into them
+}
