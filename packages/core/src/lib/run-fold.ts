@@ -4,6 +4,7 @@ import { NO_USAGE, type Usage, addUsage } from "./adapter.ts";
 import type { EffectKind } from "./contract.ts";
 import { RecordError } from "./errors.ts";
 import type { AnyRunEvent, EventData, PendingCall, RunEvent, RunStart } from "./run-event.ts";
+import { brokenRule } from "./record-rule.ts";
 import type { ModelCallRecord, RunEffects, RunRecord, RunStatus, ToolCallRecord } from "./run-record.ts";
 
 /** Pure: the record that a list of events gives. A prefix gives the record as it stood. */
@@ -42,8 +43,10 @@ export class RunFold {
     return this.#terminal !== undefined;
   }
 
-  /** Takes the next event. Unknown types change nothing but the head. */
+  /** Takes the next event. Unknown types change nothing but the head. Throws `RecordError` after the terminal event. */
   apply(event: AnyRunEvent): void {
+    if (this.#terminal !== undefined)
+      throw brokenRule(1, `The run ended with "${this.#terminal.type}"; "${event.type}" cannot follow.`);
     this.#last = event;
     switch (event.type) {
       case "run.started":

@@ -24,6 +24,7 @@ const KINDS = {
   put: { effects: { kind: "write" }, idempotency: { mode: "natural" }, authority: { level: "session" } },
   pay: { effects: { kind: "write" }, idempotency: { mode: "keyed" }, authority: { level: "grant", scopes: ["pay"] } },
   wipe: { effects: { kind: "destructive" }, idempotency: { mode: "none" }, authority: { level: "grant", scopes: ["wipe"] } },
+  ask: { effects: { kind: "write" }, idempotency: { mode: "none" }, authority: { level: "human" } },
 } as const satisfies Record<string, Omit<CapabilityContract, "version">>;
 
 const BEHAVIOURS = ["ok", "fails", "throws", "says_unknown", "no_result", "aborts"] as const;
@@ -61,7 +62,7 @@ export interface PlayedRun {
 }
 
 const call: fastCheck.Arbitrary<PlannedCall> = fastCheck.record({
-  tool: fastCheck.constantFrom("look", "count", "send", "put", "pay", "wipe", "missing"),
+  tool: fastCheck.constantFrom("look", "count", "send", "put", "pay", "wipe", "ask", "missing"),
   behaviour: fastCheck.oneof({ weight: 4, arbitrary: fastCheck.constant("ok" as const) }, { weight: 3, arbitrary: fastCheck.constantFrom(...BEHAVIOURS) }),
   badArguments: fastCheck.oneof({ weight: 6, arbitrary: fastCheck.constant(false) }, { weight: 1, arbitrary: fastCheck.constant(true) }),
 });
