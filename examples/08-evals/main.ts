@@ -40,7 +40,7 @@ const report = await runEval(prices, {
       { toolCalls: [{ name: "add_vat", args: { net } }] },
       { text: `That is ${Number(net) * 1.25} gross.` },
     ]);
-    const messages = [{ role: "user" as const, content: `add tax to ${String(net)}` }];
+    const messages = [{ role: "user" as const, content: `add tax to ${JSON.stringify(net)}` }];
     return (await runLoop({ adapter, tools, messages, signal, capture: "full" }).result).record;
   },
 });

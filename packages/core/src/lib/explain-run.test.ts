@@ -40,11 +40,10 @@ describe("explainRun", () => {
     const text = explainRun(result.record, { events })
       .replaceAll(result.runId, "RUN")
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
-      .replace(/\d+ ms/g, "N ms")
-      .replace(/[\d.]+ s\b/g, "N s");
+      .replace(/[\d.]+ m?s\b/g, "N ms");
     expect(text).toMatchInlineSnapshot(`
       "Run RUN: agent "agent"
-      Status: completed (model_response), TIME, took N s
+      Status: completed (model_response), TIME, took N ms
       Asked by: program "local" (local), for owner "local"
       Asked: "please canary-7f3a"
       Model: asked for scripted/scripted-model (injected), reported scripted-model
@@ -63,7 +62,7 @@ describe("explainRun", () => {
       Limits:
         model calls: 2 of 10
         tool calls: 4 of 64
-        time: N s of N s
+        time: N ms of N ms
       Cost:
         $0.25 for 9 tokens in (2 of them cache), 6 out
       Why it stopped:

@@ -211,5 +211,5 @@ function cost({ costUsd }: Usage): string {
 }
 
 function seconds(ms: number): string {
-  return `${Math.round(ms / 100) / 10} s`;
+  return ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`;
 }

@@ -22,7 +22,8 @@ function start(answer: string) {
   });
 }
 
-const run = async (input: Json): Promise<RunRecord> => (await start(String(input)).result).record;
+const run = async (input: Json): Promise<RunRecord> =>
+  (await start(typeof input === "string" ? input : "").result).record;
 
 async function record(answer: string): Promise<readonly AnyRunEvent[]> {
   const events: AnyRunEvent[] = [];
