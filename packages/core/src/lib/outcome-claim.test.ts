@@ -7,7 +7,9 @@ import { type AssurancePolicy, evaluateAssurance, pinPolicy } from "./assurance.
 import { decideFulfillment } from "./fulfillment.ts";
 import { claimOutcome, retireClaim } from "./outcome-claim.ts";
 import { checkRetry } from "./retry-check.ts";
+import { runLoop } from "./run-loop.ts";
 import type { RunRecord } from "./run-record.ts";
+import { scriptedAdapter } from "./testing/scripted-adapter.ts";
 import { type Verification, type VerificationInput, recordVerification } from "./verification.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
@@ -327,6 +329,9 @@ describe("checkRetry", () => {
       taskId: "task_1",
       forced: { reason: "the bank says it did not arrive", callIds: ["c_0_0"] },
     });
+    const adapter = scriptedAdapter([{ text: "done" }]);
+    const again = await runLoop({ adapter, messages: [{ role: "user", content: "again" }], lineage }).result;
+    expect(again.record.lineage).toMatchObject(lineage);
   });
 
   it("invariant 20: a naturally idempotent write of the same tool is no obstacle; a key of one run is", async () => {
