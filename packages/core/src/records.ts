@@ -42,3 +42,11 @@ export {
   recordVerification,
 } from "./lib/verification.ts";
 export { type ReadbackOptions, verifyReadback } from "./lib/verify-readback.ts";
+export { type ForkOptions, forkRun } from "./lib/fork-run.ts";
+export {
+  ReplayError,
+  type ReplayMiss,
+  type ReplayOptions,
+  type ReplayReport,
+  replayRun,
+} from "./lib/replay-run.ts";

@@ -42,3 +42,10 @@ export {
   responsesFixtures,
   type WireFixtures,
 } from "./lib/testing/wire-fixtures.ts";
+export {
+  type RecordedAdapter,
+  type RecordedModelCall,
+  type Recording,
+  recordedAdapter,
+  replayAdapter,
+} from "./lib/testing/recorded-adapter.ts";

@@ -14,6 +14,7 @@ import { userMessage } from "./message.ts";
 import { createPorts } from "./ports.ts";
 import type { Principal } from "./principal.ts";
 import { recoverRuns } from "./recover-runs.ts";
+import { replayRun } from "./replay-run.ts";
 import { resolveApproval } from "./resolve-approval.ts";
 import { resumeRun } from "./resume-run.ts";
 import { ok } from "./result.ts";
@@ -168,6 +169,8 @@ describe("approvals", () => {
       authority: { decision: "granted" },
     });
     await expect(resume(place, runId, [])).rejects.toThrow("completed");
+    const events = await all(place.store.read(runId));
+    expect(await replayRun(events)).toMatchObject({ complete: true, events: events.length });
     expect((await place.approvals.get(ticket?.ticketId ?? ""))?.state).toBe("consumed");
   });
 
@@ -412,4 +415,10 @@ function asDead<T extends { readonly data: { readonly environment: object } }>(e
   const { environment } = event.data;
   const writer = { ...Reflect.get(environment, "process"), pid: 2 ** 30 };
   return { ...event, data: { ...event.data, environment: { ...environment, process: writer } } };
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
 }

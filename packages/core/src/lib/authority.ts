@@ -93,7 +93,7 @@ function decideGrant(request: AuthorityRequest): AuthorityVerdict {
 }
 
 /** The scopes a grant has to cover; a tool that names none is its own scope, `tool:<name>`. */
-function scopesOf(tool: Tool): readonly string[] {
+export function scopesOf(tool: Tool): readonly string[] {
   const { scopes } = tool.contract.authority;
   return scopes.length > 0 ? scopes : [`tool:${tool.name}`];
 }

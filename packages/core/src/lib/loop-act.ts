@@ -20,8 +20,7 @@ export async function act(
   known: ReadonlyMap<string, CallResult>,
 ): Promise<readonly CallResult[]> {
   const run = async (call: ToolCall, index: number): Promise<CallResult> =>
-    known.get(call.callId) ??
-    state.tools.view.execute(call.name, argsOf(call), contextOf(state, call, index));
+    known.get(call.callId) ?? answer(state, call, index);
   const results = await Promise.all(calls.map(run));
   if (results.some((result) => pendingCall(result).length > 0)) return results;
   const parts = await Promise.all(calls.map((call, index) => toPart(state, call, results[index])));
@@ -41,6 +40,14 @@ export function pendingCall(result: CallResult): readonly PendingCall[] {
 
 function plainText(result: CallResult | undefined): string | undefined {
   return result === undefined ? undefined : resultText(result);
+}
+
+function answer(state: RunState, call: ToolCall, index: number): CallResult | Promise<CallResult> {
+  const { replay, ...hooks } = state.hooks;
+  const context = contextOf(state, call, index);
+  const { journal } = state.scope(call.callId, index);
+  if (replay !== undefined && journal !== undefined) return replay.answer(call, journal);
+  return hooks.answer?.(call, context) ?? state.tools.view.execute(call.name, argsOf(call), context);
 }
 
 /** Text that is no JSON object goes in as it is, so that the record holds what the model wrote. */
@@ -69,7 +76,11 @@ async function toPart(
   const { callId, name } = call;
   if (result === undefined) throw new RangeError(`Call "${callId}" has no result.`);
   const { owner, runId } = state.context;
-  const content = await state.untilStopped(state.tools.view.contentForModel(name, result, { owner, runId }));
+  const { replay } = state.hooks;
+  const content =
+    replay === undefined
+      ? await state.untilStopped(state.tools.view.contentForModel(name, result, { owner, runId }))
+      : (replay.contentOf(callId) ?? resultText(result));
   return {
     type: "tool_result",
     callId,

@@ -8,7 +8,8 @@ import type { StopReason } from "./run-event.ts";
 export function checkLimits(state: RunState): Ending | undefined {
   const { limits } = state.context;
   // A run that made exactly its calls may still answer; one that asked for more ends.
-  if (state.guard.overQuota) return { status: "limit_reached", stopReason: "tool_quota" };
+  if (state.guard.overQuota || state.hooks.replay?.isOverQuota === true)
+    return { status: "limit_reached", stopReason: "tool_quota" };
   const { usage } = state;
   const spentInput = usage.input + usage.cacheRead + usage.cacheWrite;
   const spentOutput = usage.output + usage.reasoning;

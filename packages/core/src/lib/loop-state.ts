@@ -15,6 +15,7 @@ import { quietLogger } from "./logger.ts";
 import { createRedactor } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
 import type { CallResult } from "./result.ts";
+import type { LoopHooks } from "./loop-hooks.ts";
 import type { Resumption } from "./resume-run.ts";
 import type { RunContext } from "./run-context.ts";
 import type { AnyRunEvent, LiveEvent, StopReason } from "./run-event.ts";
@@ -45,8 +46,7 @@ const RUN_OVER = new DOMException("The run has ended.", "AbortError");
 /** One run's state. Phases read it and change it through its methods only. */
 export class RunState {
   readonly options: LoopOptions;
-  /** Where this run was left, if it goes on with an earlier one's log. */
-  readonly resumption: Resumption | undefined;
+  readonly hooks: LoopHooks;
   readonly context: RunContext;
   readonly tools: RunTools;
   readonly log: RunLog;
@@ -71,11 +71,12 @@ export class RunState {
   constructor(
     options: LoopOptions,
     deliver: (event: AnyRunEvent | LiveEvent) => void,
-    resumption?: Resumption,
+    hooks: LoopHooks = {},
   ) {
     checkLoopOptions(options);
     this.options = options;
-    this.resumption = resumption;
+    this.hooks = hooks;
+    const { resumption, replay } = hooks;
     this.context = createRunContext(options, this.#controller.signal);
     this.tools = new RunTools(options.tools ?? new ToolRegistry());
     this.guard = new CallGuard(this.context.limits);
@@ -90,6 +91,7 @@ export class RunState {
       onStoreFailure: options.onStoreFailure ?? (this.#hasWriteTools() ? "fail_closed" : "warn"),
       deliver,
       ...(resumption === undefined ? {} : { from: resumption.events }),
+      ...(replay === undefined ? {} : { replay }),
       ...(options.store === undefined ? {} : { store: options.store }),
       ...(options.signer === undefined ? {} : { signer: options.signer }),
     });
@@ -125,7 +127,7 @@ export class RunState {
   /** Writes the first events and starts the clock. */
   open(): void {
     const { options } = this;
-    if (this.resumption !== undefined) return this.#reopen(this.resumption);
+    if (this.hooks.resumption !== undefined) return this.#reopen(this.hooks.resumption);
     this.log.emit(
       "run.started",
       describeStart(options, { context: this.context, tools: this.tools, log: this.log }),
@@ -149,7 +151,7 @@ export class RunState {
 
   /** True where a person denied one of the calls. */
   wasDenied(results: readonly CallResult[]): boolean {
-    const denied = this.resumption?.tickets.filter((ticket) => ticket.state === "denied") ?? [];
+    const denied = this.hooks.resumption?.tickets.filter((ticket) => ticket.state === "denied") ?? [];
     return results.some(({ callId }) => denied.some((ticket) => ticket.callId === callId));
   }
 
@@ -206,12 +208,14 @@ export class RunState {
   /** The scope of a call, the one at `index` of the current reply. */
   scope(callId: string, index: number): CallScope {
     const journal = new LogJournal(this.log, this.#late, { round: this.#rounds - 1, index });
-    const resumed = this.resumption?.history.open.some((call) => call.callId === callId) === true;
+    const resumed = this.hooks.resumption?.history.open.some((call) => call.callId === callId) === true;
     return { gate: this.#gate, guard: this.guard, journal, canWait: true, resumed };
   }
 
   /** Notes that a model call begins. */
   beginModelCall(request: ModelRequest): void {
+    const { replay } = this.hooks;
+    if (replay !== undefined) replay.asked = request;
     this.log.emit("model.requested", {
       round: this.#rounds,
       callSeq: this.#callSeq,

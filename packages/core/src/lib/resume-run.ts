@@ -71,7 +71,7 @@ export async function resumeRun(runId: string, options: ResumeOptions): Promise<
       details: { drift },
     });
   }
-  return startLoop(loop, { events, record, history, tickets, drift });
+  return startLoop(loop, { resumption: { events, record, history, tickets, drift } });
 }
 
 /** What is not as it was when the run started. */

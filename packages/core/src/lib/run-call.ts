@@ -12,13 +12,13 @@ import type { CallResult } from "./result.ts";
 import { type RunContext } from "./run-context.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { RunStart } from "./run-event.ts";
+import { describeEnvironment } from "./run-start.ts";
 import { LateHandlers, LogJournal } from "./run-journal.ts";
 import { RunLog } from "./run-log.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { RunStore } from "./run-store.ts";
 import type { Capture } from "./sealed.ts";
 import type { ToolView } from "./tool-view.ts";
-import { FRAMEWORK_VERSION } from "./version.ts";
 
 /** Options of `runCall`: those of a call, and where and how it is recorded. */
 export interface RunCallOptions extends Omit<CallContext, "run" | "scope"> {
@@ -113,7 +113,7 @@ function openCall(
       waivers: tool?.contract.authority.waiver === undefined ? [] : [tool.contract.authority.waiver],
     },
     limits: DEFAULT_LIMITS,
-    environment: { runtime: `node ${process.versions.node}`, frameworkVersion: FRAMEWORK_VERSION },
+    environment: describeEnvironment(),
     ...(options.traceContext === undefined ? {} : { traceContext: options.traceContext }),
     capture,
     sealed: false,

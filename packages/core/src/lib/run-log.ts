@@ -17,6 +17,7 @@ import {
 } from "./run-event.ts";
 import { RunFold } from "./run-fold.ts";
 import type { RunRecord } from "./run-record.ts";
+import type { RecordedRun } from "./recorded-run.ts";
 import { sealRun } from "./run-seal.ts";
 import type { RecordSigner, SealLine } from "./record-line.ts";
 import type { RunStore } from "./run-store.ts";
@@ -32,6 +33,8 @@ export interface RunLogOptions {
   readonly store?: RunStore;
   /** Signs the head once the run has ended. */
   readonly signer?: RecordSigner;
+  /** The record this log is made again beside. */
+  readonly replay?: RecordedRun;
   /** What another writer wrote of this run before; the log goes on where it ends. */
   readonly from?: readonly AnyRunEvent[];
   /** What a failing store does to the run: ends it, or is only reported. */
@@ -100,13 +103,15 @@ export class RunLog {
   emit<T extends ChainType>(type: T, data: EventData[T]): void {
     // An adapter or handler that outlives the run has nothing to add: no event follows the terminal one.
     if (this.#fold.ended) return;
+    const { signer, replay } = this.#options;
+    const facts = replay?.facts(type, data) ?? { at: this.#now(), data };
     const open = {
       v: 1 as const,
       runId: this.runId,
       seq: this.#seq,
-      at: this.#now(),
+      at: facts.at,
       type,
-      data,
+      data: facts.data,
       prev: this.#head,
     };
     const event = { ...open, hash: hashEvent(open) } as AnyRunEvent; // Proof: type and data are tied by T
@@ -114,7 +119,6 @@ export class RunLog {
     this.#liveCount = 0;
     this.#head = event.hash;
     this.#fold.apply(event);
-    const { signer } = this.#options;
     if (signer !== undefined && this.#fold.ended) {
       const log = { runId: this.runId, events: this.#seq, head: this.#head, signedAt: event.at };
       this.#seal = sealRun(log, signer);
@@ -122,6 +126,10 @@ export class RunLog {
     this.#outbox.push(event);
     this.#pendingChain += 1;
     this.#schedule();
+    replay?.seen(event);
+    const { next } = replay ?? {};
+    // A handler that outlived its call in the record has no handler here.
+    if (next?.type === "tool.settled") this.emit("tool.settled", next.data);
   }
 
   /** Reports something that is not part of the record, after all events before it. */

@@ -10,7 +10,7 @@ import { checkLimits } from "./loop-limits.ts";
 import { requestReply } from "./loop-request.ts";
 import { RunState } from "./loop-state.ts";
 import { EventQueue } from "./event-queue.ts";
-import type { Resumption } from "./resume-run.ts";
+import type { LoopHooks } from "./loop-hooks.ts";
 import type { LoopOptions, LoopResult, LoopRun, ReplyVerdict } from "./run-options.ts";
 
 /**
@@ -21,10 +21,10 @@ export function runLoop(options: LoopOptions): LoopRun {
   return startLoop(options);
 }
 
-/** The same for a run that another loop began and left suspended. */
-export function startLoop(options: LoopOptions, resumption?: Resumption): LoopRun {
+/** The same for a run that goes on with another's log, or answers its calls from one. */
+export function startLoop(options: LoopOptions, hooks: LoopHooks = {}): LoopRun {
   const queue = new EventQueue(() => state.abort("the reader left"));
-  const state = new RunState(options, (event) => queue.push(event), resumption);
+  const state = new RunState(options, (event) => queue.push(event), hooks);
   // The first event comes a tick later, so that the caller can begin to read.
   const result = Promise.resolve()
     .then(() => drive(state))
@@ -51,7 +51,7 @@ async function drive(state: RunState): Promise<LoopResult> {
 
 /** A resumed run first answers the calls it was left with. */
 async function finishTurn(state: RunState): Promise<Ending | undefined> {
-  const { resumption } = state;
+  const { resumption } = state.hooks;
   if (resumption === undefined) return undefined;
   await state.claimLog();
   const { open, results } = resumption.history;
@@ -137,6 +137,7 @@ async function runCalls(
 
 function stopAfter(state: RunState, results: readonly CallResult[]): Ending | undefined {
   state.throwIfStopped();
+  if (state.hooks.replay !== undefined) return state.hooks.replay.endingAfterCalls();
   const pending = results.flatMap(pendingCall);
   if (pending.length > 0) return { status: "suspended", stopReason: "approval_required", pending };
   if (state.options.onDenied === "stop" && state.wasDenied(results))

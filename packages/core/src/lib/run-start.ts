@@ -51,7 +51,7 @@ export function createRunContext(options: LoopOptions, signal: AbortSignal): Run
 }
 
 /** The instructions as one text, with the digests the record keeps. */
-export function composeInstructions({ system, context }: LoopOptions): {
+export function composeInstructions({ system, context }: Pick<LoopOptions, "system" | "context">): {
   readonly text: string;
   readonly digest: Digest;
   readonly sections: ReturnType<typeof sectionDigests>;

@@ -49,13 +49,19 @@ export class RunTools {
 
   /** Definitions as data, so that a record file can be replayed alone. */
   definitions(): readonly object[] {
-    return this.#listing.sorted.map(({ name, description, parameters, output, contract }) => ({
-      name,
-      description,
-      parameters,
-      output,
-      contract,
-    }));
+    return this.#listing.sorted.map(
+      ({ name, description, parameters, output, contract, tags, strict, examples }) => ({
+        name,
+        description,
+        parameters,
+        output,
+        contract,
+        tags,
+        strict,
+        examples,
+        deferred: this.view.isDeferred(name) || undefined,
+      }),
+    );
   }
 
   /**

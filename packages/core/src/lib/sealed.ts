@@ -63,6 +63,11 @@ function seal(salt: string, value: Json): { readonly clean: Json; readonly $seal
   }
 }
 
+/** A whole leaf under a salt that is known. */
+export function resealed<T>(value: T, salt: string): Sealed<T> {
+  return { $sealed: commitment(salt, value), salt, value };
+}
+
 /** The commitment of a value under a salt. */
 function commitment(salt: string, value: unknown): Digest {
   const text = canonicalJson(value);

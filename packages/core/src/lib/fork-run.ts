@@ -1,0 +1,186 @@
+/** Goes on from a point of a recorded run as a new run (spec runs.md section 9). */
+
+import type { AIAdapter, ToolCall } from "./adapter.ts";
+import { scopesOf } from "./authority.ts";
+import type { CallContext } from "./call-context.ts";
+import { isReadOnly } from "./contract.ts";
+import { type Digest, digest } from "./digest.ts";
+import { RecordError } from "./errors.ts";
+import type { Json } from "./json.ts";
+import type { Message } from "./message.ts";
+import { openLeaf, rebuildHistory } from "./rebuild-history.ts";
+import { recordedOptions } from "./recorded-options.ts";
+import type { CallResult } from "./result.ts";
+import type { AnyRunEvent } from "./run-event.ts";
+import { startLoop } from "./run-loop.ts";
+import type { LoopOptions, LoopRun } from "./run-options.ts";
+import type { ToolView } from "./tool-view.ts";
+
+/** Where and how a run is forked. What is left out is as in the record. */
+export interface ForkOptions extends Omit<
+  Partial<LoopOptions>,
+  "adapter" | "tools" | "messages" | "known" | "runId" | "lineage" | "parent" | "policy"
+> {
+  /** The first event that does not happen any more, or the round to ask again. */
+  readonly at: number | { readonly round: number };
+  readonly adapter: AIAdapter;
+  /** Said after the point of the fork. */
+  readonly messages?: readonly Message[];
+  /**
+   * Where calls go that the record does not answer: nowhere (default), or to these tools. A write among them needs a
+   * grant of this fork; the old run's grants and approvals are not taken over.
+   */
+  readonly tools?: "recorded" | ToolView;
+}
+
+/**
+ * Starts the fork: the turns up to the point, then the adapter. Calls equal to recorded ones are answered from the
+ * record. Run id, keys and tickets are its own. Throws `RecordError` for a point the record does not have and for a
+ * record without values.
+ */
+export function forkRun(events: readonly AnyRunEvent[], options: ForkOptions): LoopRun {
+  const [first] = events;
+  if (first?.type !== "run.started") throw new RecordError('A record begins with "run.started".');
+  const { at, adapter, messages = [], tools = "recorded", grants = [], ...rest } = options;
+  const seq = pointOf(events, at);
+  const { messages: turns, open } = rebuildHistory(events.slice(0, seq));
+  // A turn whose calls are not all answered by then is asked again.
+  const history = [...(open.length === 0 ? turns : turns.slice(0, -1)), ...messages];
+  const { taskId, threadId } = first.data.lineage;
+  const { system, kind, actor, principal, owner, limits } = recordedOptions(first, events);
+  const live = tools === "recorded" ? undefined : tools;
+  const answers = new RecordedAnswers(events, live);
+  const loop: LoopOptions = {
+    ...(system === undefined ? {} : { system }),
+    ...{ kind, actor, principal, owner, limits, capture: first.data.capture },
+    ...rest,
+    adapter,
+    grants,
+    messages: history,
+    known: Math.max(0, history.length - Math.max(1, messages.length)),
+    tools: live ?? recordedOptions(first, events).tools,
+    lineage: {
+      ...(taskId === undefined ? {} : { taskId }),
+      ...(threadId === undefined ? {} : { threadId }),
+      forkOf: { runId: first.runId, seq },
+    },
+  } as LoopOptions; // Proof: kind, actor, principal, owner and limits of a recorded run are always there
+  return startLoop(loop, { answer: (call, context) => answers.answer(call, context) });
+}
+
+function pointOf(events: readonly AnyRunEvent[], at: ForkOptions["at"]): number {
+  const seq =
+    typeof at === "number"
+      ? at
+      : events.findIndex((event) => event.type === "model.requested" && event.data.round === at.round);
+  if (Number.isInteger(seq) && seq > 0 && seq <= events.length) return seq;
+  throw new RecordError(
+    `The record has no ${typeof at === "number" ? `event ${at}` : `round ${at.round}`} to fork at.`,
+    { hint: `Use an event from 1 to ${events.length}, or a round from 0.` },
+  );
+}
+
+interface Answer {
+  readonly callId: string;
+  readonly result: CallResult;
+}
+
+/** Recorded results by what was asked. */
+class RecordedAnswers {
+  readonly #answers = new Map<Digest, Answer>();
+  readonly #live: ToolView | undefined;
+
+  constructor(events: readonly AnyRunEvent[], live: ToolView | undefined) {
+    this.#live = live;
+    const asked = new Map<string, Digest>();
+    for (const event of events) {
+      if (event.type === "tool.requested") {
+        const args = openLeaf(event.data.args, { seq: event.seq, leaf: "/data/args" });
+        asked.set(event.data.callId, callKey(event.data.toolName, args));
+      } else if (event.type === "tool.finished" || event.type === "tool.replayed") {
+        const key = asked.get(event.data.callId);
+        const result = openLeaf(event.data.result, { seq: event.seq, leaf: "/data/result" });
+        // Proof: sealed by the pipeline as a result without its call id
+        if (key !== undefined)
+          this.#answers.set(key, { callId: event.data.callId, result: result as unknown as CallResult });
+      }
+    }
+  }
+
+  /** The recorded result, a refusal, or undefined where the call may run. */
+  answer(call: ToolCall, context: CallContext): CallResult | undefined {
+    const known = this.#answers.get(callKey(call.name, call.args));
+    if (known !== undefined) return replay(call, context, known);
+    const tool = this.#live?.get(call.name);
+    if (this.#live !== undefined && (tool === undefined || isReadOnly(tool.contract))) return undefined;
+    const grants = context.run?.grants ?? [];
+    if (
+      tool !== undefined &&
+      scopesOf(tool).every((scope) => grants.some((grant) => grant.scopes.includes(scope)))
+    )
+      return undefined;
+    return refuse(call, context, tool === undefined ? NO_ANSWER : NO_GRANT);
+  }
+}
+
+const NO_ANSWER = {
+  code: "not_permitted",
+  error: "The record holds no answer to this call, and the fork has no tools of its own.",
+};
+const NO_GRANT = {
+  code: "approval_required",
+  error: "A fork may write only with a grant of its own. The call did not run.",
+};
+const AUTHORITY = { level: "none", decision: "not_required" } as const;
+
+function callKey(name: string, args: unknown): Digest {
+  return digest("call-key/1", { name, args });
+}
+
+function replay(call: ToolCall, context: CallContext, { callId: replayOf, result }: Answer): CallResult {
+  request(call, context);
+  const { callId } = call;
+  const journal = context.scope?.journal;
+  journal?.emit("tool.replayed", {
+    callId,
+    authority: AUTHORITY,
+    idempotency: { source: "derived", scope: "run" },
+    outcome: result.outcome,
+    ...(result.code === undefined ? {} : { code: result.code }),
+    replayOf,
+    result: journal.seal<Json>(result as unknown as Json), // Proof: it was read out of a record
+  });
+  return { ...result, callId, replayed: true };
+}
+
+function refuse(
+  call: ToolCall,
+  context: CallContext,
+  why: { readonly code: string; readonly error: string },
+): CallResult {
+  request(call, context);
+  const { callId } = call;
+  const journal = context.scope?.journal;
+  const plain = { success: false as const, ...why, outcome: "not_started" as const, retryable: false };
+  journal?.emit("tool.refused", {
+    callId,
+    code: why.code,
+    authority: { level: "grant", decision: "denied" },
+    result: journal.seal<Json>(plain),
+  });
+  return { ...plain, callId };
+}
+
+function request({ callId, name, args }: ToolCall, { scope }: CallContext): void {
+  const journal = scope?.journal;
+  if (journal === undefined) return;
+  const { round, index } = journal;
+  journal.emit("tool.requested", {
+    callId,
+    round,
+    index,
+    toolName: name,
+    args: journal.seal<Json>(args),
+    argsOrigin: "model",
+  });
+}
