@@ -2,11 +2,19 @@
 
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
-import { type ToolView, loadPromptPreset, resolvePrompt } from "@openfunctions/core";
+import {
+  type AIAdapter,
+  type PendingCall,
+  type ToolView,
+  loadPromptPreset,
+  resolvePrompt,
+} from "@openfunctions/core";
+import { LOCAL_OWNER, localPerson } from "./answer-tickets.ts";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
 import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
+import { type HomeStores, withHomeStores } from "./home-stores.ts";
 import { openTools } from "./open-tools.ts";
 import { note, paint, print, printable } from "./output.ts";
 
@@ -26,16 +34,32 @@ const HELP =
 export async function chatCommand(options: ChatCommandOptions): Promise<void> {
   const { provider, model } = options;
   const prompt = await promptOf(options);
-  const tools = await openTools({
-    home: dataHome(),
-    ...(options.from === undefined ? {} : { from: options.from }),
-  });
+  const home = dataHome();
+  const tools = await openTools({ home, ...(options.from === undefined ? {} : { from: options.from }) });
   const { adapter, reason } = await chooseAdapter({
     ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),
   });
+  await withHomeStores(home, (stores) => talk({ adapter, tools, prompt, reason, stores }));
+}
+
+interface Talk {
+  readonly adapter: AIAdapter;
+  readonly tools: ToolView;
+  readonly prompt: string | undefined;
+  readonly reason: string;
+  readonly stores: HomeStores;
+}
+
+async function talk({ adapter, tools, prompt, reason, stores }: Talk): Promise<void> {
   const begin = (): Conversation =>
-    new Conversation({ adapter, tools, id: randomUUID(), ...(prompt === undefined ? {} : { prompt }) });
+    new Conversation({
+      adapter,
+      tools,
+      id: randomUUID(),
+      home: stores.loop,
+      ...(prompt === undefined ? {} : { prompt }),
+    });
   note(`${adapter.provider}/${adapter.model} (${reason}), ${tools.size} tools. ${HELP}`);
   let conversation = begin();
   const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: "> " });
@@ -48,13 +72,14 @@ export async function chatCommand(options: ChatCommandOptions): Promise<void> {
     if (open && process.stdin.isTTY) terminal.prompt();
   };
   ask();
-  for await (const line of terminal) {
-    const text = line.trim();
+  const lines = terminal[Symbol.asyncIterator]();
+  for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+    const text = line.value.trim();
     if (text === "/quit") break;
     if (text === "/reset") conversation = begin();
     else if (text === "/tools") listTools(tools);
     else if (text.startsWith("/")) note(HELP);
-    else if (text !== "") await answer(conversation, text, turn);
+    else if (text !== "") await answer({ conversation, turn, stores, lines }, text);
     ask();
   }
   terminal.close();
@@ -89,16 +114,47 @@ class TurnControl {
   }
 }
 
-async function answer(conversation: Conversation, text: string, turn: TurnControl): Promise<void> {
+interface Turn {
+  readonly conversation: Conversation;
+  readonly turn: TurnControl;
+  readonly stores: HomeStores;
+  /** Where the person's answers come from. */
+  readonly lines: AsyncIterator<string>;
+}
+
+/** One turn, with the questions it has to a person in between. */
+async function answer({ conversation, turn, stores, lines }: Turn, text: string): Promise<void> {
+  const write = (delta: string): boolean => process.stdout.write(printable(delta));
   try {
-    const run = await conversation.turn(text, { signal: turn.begin() });
-    const result = await followRun(run, (delta) => process.stdout.write(printable(delta)));
+    let result = await followRun(await conversation.turn(text, { signal: turn.begin() }), write);
+    while (result.status === "suspended" && (await answerAll(result.pending ?? [], stores, lines))) {
+      const { runId } = result;
+      result = await followRun(await conversation.resume(runId, { signal: turn.begin() }), write);
+    }
     print("");
     if (result.status !== "completed")
       note(paint("yellow", `${result.status}: ${result.error?.message ?? result.stopReason}`));
   } finally {
     turn.end();
   }
+}
+
+/** Asks about every waiting call. False where the person left instead of answering. */
+async function answerAll(
+  pending: readonly PendingCall[],
+  { approvals }: HomeStores,
+  lines: AsyncIterator<string>,
+): Promise<boolean> {
+  for (const { ticketId } of pending) {
+    const ticket = await approvals.get(ticketId);
+    if (ticket?.state !== "pending") continue;
+    process.stderr.write(`${paint("yellow", `Allow ${printable(ticket.summary)}?`)} [y/N] `);
+    const line = await lines.next();
+    if (line.done === true) return false;
+    const decision = /^y(es)?$/i.test(line.value.trim()) ? "approved" : "denied";
+    await approvals.resolve(ticketId, { decision, by: localPerson(), owner: LOCAL_OWNER });
+  }
+  return true;
 }
 
 function listTools(tools: ToolView): void {

@@ -1,14 +1,16 @@
 /** `openfunctions run`: one task for the default agent. */
 
+import { randomUUID } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
-import { type LoopResult, type RunStore, createMemoryRunStore } from "@openfunctions/core";
+import { type LoopResult, type RunStore } from "@openfunctions/core";
 import { exportRun } from "@openfunctions/core/records";
+import { noteWaiting } from "./answer-tickets.ts";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
 import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
+import { type HomeStores, withHomeStores } from "./home-stores.ts";
 import { openTools } from "./open-tools.ts";
-import { openSigner } from "./signing-keys.ts";
 import { CommandFailure, EXIT, note, paint, print, printJson, printable } from "./output.ts";
 
 /** Options of the command. */
@@ -20,42 +22,43 @@ export interface RunCommandOptions {
   readonly record?: string;
 }
 
-/** Runs the task and prints the answer. Exit 1 unless the run completed. */
+/** Runs the task and prints the answer. Exit 1 unless the run completed, 5 where it waits for a person. */
 export async function runCommand(task: string, options: RunCommandOptions): Promise<void> {
   const { provider, model } = options;
   if (task.trim() === "") throw new CommandFailure("The task is empty; say what is to be done.", EXIT.usage);
-  const tools = await openTools({
-    home: dataHome(),
-    ...(options.from === undefined ? {} : { from: options.from }),
-  });
-  const chosen = await chooseAdapter({
+  const home = dataHome();
+  const tools = await openTools({ home, ...(options.from === undefined ? {} : { from: options.from }) });
+  const { adapter, reason } = await chooseAdapter({
     ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),
   });
-  note(paint("dim", `${chosen.adapter.provider}/${chosen.adapter.model} (${chosen.reason})`));
-  const store = createMemoryRunStore();
-  const signer = options.record === undefined ? undefined : await openSigner(dataHome());
-  const conversation = new Conversation({
-    adapter: chosen.adapter,
-    tools,
-    id: "run",
-    store,
-    ...(signer === undefined ? {} : { signer }),
-  });
+  note(paint("dim", `${adapter.provider}/${adapter.model} (${reason})`));
   const record = options.record === undefined ? undefined : await openRecord(options.record);
+  try {
+    await withHomeStores(home, async (stores) => {
+      const conversation = new Conversation({ adapter, tools, id: randomUUID(), home: stores.loop });
+      const result = await untilInterrupted(async (signal) =>
+        followRun(await conversation.turn(task, { signal }), () => {}),
+      );
+      try {
+        if (record !== undefined) await writeRecord(record, stores.runs, result);
+      } finally {
+        await reportResult(result, { asJson: options.json === true, stores });
+      }
+    });
+  } finally {
+    await record?.close();
+  }
+}
+
+/** Gives the work a signal that Ctrl-C fires. */
+export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const interrupt = (): void => stop.abort("interrupted");
   process.once("SIGINT", interrupt);
   try {
-    const run = await conversation.turn(task, { signal: stop.signal });
-    const result = await followRun(run, () => {});
-    try {
-      if (record !== undefined) await writeRecord(record, store, result);
-    } finally {
-      report(result, options.json === true);
-    }
+    return await work(stop.signal);
   } finally {
-    await record?.close();
     process.removeListener("SIGINT", interrupt);
   }
 }
@@ -77,8 +80,12 @@ async function writeRecord(handle: FileHandle, store: RunStore, { runId }: LoopR
   await handle.sync();
 }
 
-function report(result: LoopResult, asJson: boolean): void {
-  const { runId, status, stopReason, text, usage, record } = result;
+/** Prints the answer, or what the run waits for. Throws `CommandFailure` unless the run completed. */
+export async function reportResult(
+  result: LoopResult,
+  { asJson, stores }: { readonly asJson: boolean; readonly stores: HomeStores },
+): Promise<void> {
+  const { runId, status, stopReason, text, usage, record, pending = [] } = result;
   if (asJson) {
     const toolCalls = record.toolCalls.map(({ callId, toolName, args, outcome, code, result: answer }) => ({
       callId,
@@ -88,11 +95,19 @@ function report(result: LoopResult, asJson: boolean): void {
       code,
       result: answer?.value,
     }));
-    printJson({ runId, status, stopReason, text, toolCalls, rounds: record.rounds, usage });
+    printJson({ runId, status, stopReason, text, toolCalls, rounds: record.rounds, usage, pending });
   } else if (text !== "") {
     print(printable(text));
   }
   if (status === "completed") return;
+  if (status === "suspended") {
+    const tickets = await Promise.all(pending.map(({ ticketId }) => stores.approvals.get(ticketId)));
+    noteWaiting(
+      runId,
+      tickets.filter((ticket) => ticket !== undefined),
+    );
+    throw new CommandFailure("The run waits for a person.", EXIT.waiting);
+  }
   const why = result.error?.message ?? stopReason;
   throw new CommandFailure(
     `The run ended as ${status} (${stopReason}): ${why}`,

@@ -3,10 +3,84 @@
 import type { Command } from "commander";
 
 /** Adds the group to the program. */
-export function addRuns(program: Command): void {
-  const runs = program.command("runs").description("verify records, and the keys that seal them");
+export function addRuns(program: Command, from: (command: Command) => Command): void {
+  const runs = program
+    .command("runs")
+    .description("what ran: list, explain, verify, replay; a record is a file or the id of a run");
+  addReading(runs);
+  addReplay(runs, from);
+  addEval(runs, from);
   addVerify(runs);
   addKeys(runs);
+}
+
+function addReading(runs: Command): void {
+  runs
+    .command("list")
+    .description("runs of this data folder, newest first")
+    .option("--status <status>", "only runs that stand so, such as suspended or failed")
+    .option("--thread <id>", "only turns of this conversation")
+    .option("--task <id>", "only attempts at this task")
+    .option("--since <time>", "only runs that started since")
+    .option("--limit <number>", "how many (default: 50)")
+    .option("--cursor <text>", "go on where a page ended")
+    .option("--json", "print as JSON")
+    .addHelpText("after", "\nExample:\n  openfunctions runs list --status failed\n")
+    .action(async (options) => (await import("./command-runs-read.ts")).listCommand(options));
+  runs
+    .command("show <record>")
+    .description("the record as JSON")
+    .option("--events", "the events instead, one per line")
+    .addHelpText("after", "\nExample:\n  openfunctions runs show run.jsonl\n")
+    .action(async (name, options) => (await import("./command-runs-read.ts")).showCommand(name, options));
+  runs
+    .command("explain <record>")
+    .description("what was asked, what ran, what changed, what it cost, why it stopped, what is not proven")
+    .addHelpText("after", "\nExample:\n  openfunctions runs explain run.jsonl\n")
+    .action(async (name) => (await import("./command-runs-read.ts")).explainCommand(name));
+  runs
+    .command("export <record>")
+    .description("the record file: events, seal, redactions")
+    .option("--out <file>", "write a new file instead of stdout")
+    .addHelpText(
+      "after",
+      "\nExample:\n  openfunctions runs export 0197e2a4-7c1e-7000-8000-000000000000 --out run.jsonl\n",
+    )
+    .action(async (name, options) => (await import("./command-runs-read.ts")).exportCommand(name, options));
+}
+
+function addReplay(runs: Command, from: (command: Command) => Command): void {
+  from(runs.command("replay <record>"))
+    .description("make the run again, offline: exit 0 where the same digest comes out")
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", "\nExample:\n  openfunctions runs replay run.jsonl\n")
+    .action(async (name, options) => (await import("./command-runs-replay.ts")).replayCommand(name, options));
+  from(runs.command("fork <record>"))
+    .description("go on live from a point, as a new run; recorded calls are answered from the record")
+    .requiredOption("--at <point>", "an event number, or round:<n>")
+    .option("--provider <name>", "ask another provider")
+    .option("--model <id>", "ask another model")
+    .option("--say <text>", "a message after the point")
+    .option("--live", "run calls that the record does not answer; writes still need a grant")
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", "\nExample:\n  openfunctions runs fork run.jsonl --at round:1 --provider offline\n")
+    .action(async (name, options) => (await import("./command-runs-replay.ts")).forkCommand(name, options));
+}
+
+function addEval(runs: Command, from: (command: Command) => Command): void {
+  from(runs.command("eval <folder>"))
+    .description("replay a folder of records against today's code, or --save a run as a case")
+    .option("--save <name>", "keep the run or record as a case of --dir")
+    .option("--dir <folder>", "where cases are kept (default: evals)")
+    .option("--provider <name>", "give the inputs to another provider and compare")
+    .option("--model <id>", "give the inputs to another model and compare")
+    .option("--threshold <share>", "how many have to pass, from 0 to 1 (default: 1)")
+    .option("--json", "print the report as JSON")
+    .addHelpText(
+      "after",
+      "\nExample:\n  openfunctions runs eval run.jsonl --save bank-call\n  openfunctions runs eval evals\n",
+    )
+    .action(async (folder, options) => (await import("./command-runs-eval.ts")).evalCommand(folder, options));
 }
 
 function addVerify(runs: Command): void {

@@ -9,8 +9,10 @@ import {
   type ToolView,
   composeSections,
   loadPromptPreset,
+  resumeRun,
   runLoop,
 } from "@openfunctions/core";
+import type { HomeStores } from "./home-stores.ts";
 
 /** What a turn may add. */
 export type TurnOptions = Pick<LoopOptions, "signal" | "ports">;
@@ -22,16 +24,22 @@ export interface ConversationOptions {
   readonly id: string;
   /** Instructions. Default: the `assistant` preset. */
   readonly prompt?: string;
-  readonly store?: LoopOptions["store"];
-  /** Seals the record of every turn. */
-  readonly signer?: LoopOptions["signer"];
+  /** Where turns are kept, approved and accounted for. Without it nothing outlives the process. */
+  readonly home?: HomeStores["loop"];
+}
+
+/** The instructions of a conversation. */
+export function conversationPrompt(prompt: string | undefined): NonNullable<LoopOptions["system"]> {
+  return composeSections({ role: prompt ?? loadPromptPreset("assistant") });
 }
 
 /** Keeps the history of a conversation; a turn that fails or is cancelled leaves it as it was. */
 export class Conversation {
   readonly id: string;
   readonly #options: ConversationOptions;
-  readonly #system: LoopOptions["system"];
+  readonly #system: NonNullable<LoopOptions["system"]>;
+  /** The history that a suspended turn began with; it goes on only while nothing else was said. */
+  readonly #suspended = new Map<string, readonly Message[]>();
   #messages: readonly Message[] = [];
   #turns = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -39,7 +47,7 @@ export class Conversation {
   constructor(options: ConversationOptions) {
     this.id = options.id;
     this.#options = options;
-    this.#system = composeSections({ role: options.prompt ?? loadPromptPreset("assistant") });
+    this.#system = conversationPrompt(options.prompt);
   }
 
   /** The history so far. */
@@ -48,7 +56,18 @@ export class Conversation {
   }
 
   /** Starts a turn once the turns before it are over. */
-  async turn(text: string, options: TurnOptions = {}): Promise<LoopRun> {
+  turn(text: string, options: TurnOptions = {}): Promise<LoopRun> {
+    return this.#queue(async () => this.#start(text, options));
+  }
+
+  /** Goes on with a turn that waited for a person. Throws what `resumeRun` throws. */
+  resume(runId: string, options: TurnOptions = {}): Promise<LoopRun> {
+    const { adapter, tools, home } = this.#options;
+    if (home === undefined) throw new TypeError("A conversation without stores keeps no suspended turns.");
+    return this.#queue(() => resumeRun(runId, { ...options, ...home, adapter, tools, system: this.#system }));
+  }
+
+  async #queue(start: () => Promise<LoopRun>): Promise<LoopRun> {
     const before = this.#last;
     let finished = (): void => {};
     this.#last = new Promise<void>((resolve) => {
@@ -57,7 +76,7 @@ export class Conversation {
     await before;
     let run: LoopRun;
     try {
-      run = this.#start(text, options);
+      run = await start();
     } catch (cause) {
       // A turn that cannot begin must not hold up the next one.
       finished();
@@ -68,11 +87,12 @@ export class Conversation {
   }
 
   #start(text: string, options: TurnOptions): LoopRun {
-    const { adapter, tools, store, signer } = this.#options;
+    const { adapter, tools, home } = this.#options;
     const turnIndex = this.#turns;
     this.#turns += 1;
     return runLoop({
       ...options,
+      ...home,
       adapter,
       tools,
       messages: [...this.#messages, { role: "user", content: text }],
@@ -81,13 +101,18 @@ export class Conversation {
       actor: { name: "chat" },
       lineage: { threadId: this.id, turnIndex },
       capture: "full",
-      ...(this.#system === undefined ? {} : { system: this.#system }),
-      ...(store === undefined ? {} : { store }),
-      ...(signer === undefined ? {} : { signer }),
+      system: this.#system,
     });
   }
 
-  #settle({ status, messages }: LoopResult): void {
+  #settle({ runId, status, messages }: LoopResult): void {
+    const base = this.#suspended.get(runId);
+    if (status === "suspended") {
+      this.#suspended.set(runId, base ?? this.#messages);
+      return;
+    }
+    this.#suspended.delete(runId);
+    if (base !== undefined && base !== this.#messages) return;
     if (status === "completed" || status === "limit_reached") this.#messages = messages;
   }
 }

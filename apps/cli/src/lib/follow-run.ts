@@ -47,6 +47,9 @@ function showEvent(event: AnyRunEvent, names: Map<string, string>): void {
         `← ${names.get(event.data.callId) ?? event.data.callId} not started: ${event.data.code}`,
       ),
     );
+  } else if (event.type === "tool.replayed") {
+    const { callId, outcome, result } = event.data;
+    note(paint("dim", `← ${names.get(callId) ?? callId} ${outcome}, as before ${shorten(result.value)}`));
   } else if (event.type === "model.retried") {
     note(paint("yellow", `asking again (${event.data.reason}, ${event.data.delayMs} ms)`));
   } else if (event.type === "model.reset") {

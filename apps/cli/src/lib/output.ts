@@ -3,7 +3,15 @@
 import { OpenFunctionsError } from "@openfunctions/core";
 
 /** Exit codes of the command line. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, environment: 3, unsigned: 4, interrupted: 130 } as const;
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  environment: 3,
+  unsigned: 4,
+  waiting: 5,
+  interrupted: 130,
+} as const;
 
 /** An exit that a command chose; the message is already printed or is printed by `main`. */
 export class CommandFailure extends Error {

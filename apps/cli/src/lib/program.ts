@@ -1,6 +1,7 @@
 /** The command line: names, options and help; what they do stands in the command files, loaded when called. */
 
 import { Command, type CommanderError } from "commander";
+import { addApprovals } from "./command-approvals.ts";
 import { addRuns } from "./command-runs.ts";
 import { EXIT } from "./output.ts";
 
@@ -26,7 +27,9 @@ export function createProgram(version: string): Command {
     );
   addChat(program);
   addRun(program);
-  addRuns(program);
+  addResume(program);
+  addApprovals(program, withFrom);
+  addRuns(program, withFrom);
   addMcp(program);
   addTools(program);
   addCreate(program);
@@ -67,6 +70,21 @@ function addRun(program: Command): void {
       '\nExample:\n  openfunctions run "add a task: call the bank tomorrow" --record run.jsonl\n',
     )
     .action(async (task, options) => (await import("./command-run.ts")).runCommand(task, options));
+}
+
+function withFrom(command: Command): Command {
+  return command.option(...FROM, collect);
+}
+
+function addResume(program: Command): void {
+  withFrom(program.command("resume <run>"))
+    .description("go on with a run that waited for a person")
+    .option("--provider <name>", "ask another provider than the run did")
+    .option("--model <id>", "ask another model than the run did")
+    .option("--allow-drift", "go on although tools or instructions have changed since")
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", "\nExample:\n  openfunctions resume 0197e2a4-7c1e-7000-8000-000000000000\n")
+    .action(async (run, options) => (await import("./command-resume.ts")).resumeCommand(run, options));
 }
 
 function addMcp(program: Command): void {

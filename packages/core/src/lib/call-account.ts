@@ -156,7 +156,8 @@ export class CallAccount {
 
   /** Writes the outcome into the ledger. What the ledger does not hold, nobody knows. */
   async #settleEffect(result: CallResult): Promise<CallResult> {
-    const { ledger, logger } = this.#runtime;
+    const { logger } = this.#runtime;
+    const ledger = this.#of.scope.ledger ?? this.#runtime.ledger;
     if (ledger === undefined || this.effect === undefined) return result;
     try {
       await ledger.finish(this.effect.key, result);

@@ -44,6 +44,9 @@ export interface CallScope {
   readonly gate: CallGate;
   readonly guard?: CallGuard;
   readonly journal?: CallJournal;
+  /** In place of the registry's. */
+  readonly approvals?: ApprovalStore;
+  readonly ledger?: EffectLedger;
   /** Tickets are asked for: whoever runs this call can wait and come back to it. */
   readonly canWait?: boolean;
   /** The call was asked for before the run was suspended; its request is recorded already. */

@@ -1,7 +1,7 @@
 /** The execution pipeline: the only place a handler runs (spec core.md section 6). */
 
 import { type PreparedArguments, prepareArguments } from "./arguments.ts";
-import type { TicketCall } from "./approval-store.ts";
+import type { ApprovalStore, TicketCall } from "./approval-store.ts";
 import { type AuthorityVerdict, decideAuthority } from "./authority.ts";
 import { CallAccount, failure } from "./call-account.ts";
 import { type ApprovalOrder, consumeApproval, settleApproval } from "./call-approval.ts";
@@ -100,11 +100,13 @@ class Call {
     return this.#context.signal ?? this.#context.run?.signal;
   }
 
+  get #approvals(): ApprovalStore | undefined {
+    return this.#scope.approvals ?? this.#runtime.approvals;
+  }
+
   /** True where a ticket can be asked for: somebody comes back to this call. */
   get canWait(): boolean {
-    return (
-      this.#runtime.approvals !== undefined && this.#scope.canWait === true && this.#context.run !== undefined
-    );
+    return this.#approvals !== undefined && this.#scope.canWait === true && this.#context.run !== undefined;
   }
 
   refuseUnresolved(message: string): CallResult {
@@ -155,7 +157,7 @@ class Call {
 
   /** Runs a call that needs a person's word, or leaves it waiting for one. */
   async runApproved(tool: Tool, prepared: Accepted, verdict: AuthorityVerdict): Promise<CallResult> {
-    const { approvals } = this.#runtime;
+    const approvals = this.#approvals;
     const { run } = this.#context;
     if (approvals === undefined || run === undefined) return this.account.refuse("approval_required", "");
     const order = (args: JsonObject): ApprovalOrder => ({
@@ -278,7 +280,8 @@ class Call {
 
   /** Writes the intent of a call with effects; a result where the ledger answers in the handler's place. */
   async #enterLedger(tool: Tool, prepared: Accepted, control: CallControl): Promise<CallResult | undefined> {
-    const { ledger, ports, logger } = this.#runtime;
+    const { ports, logger } = this.#runtime;
+    const ledger = this.#scope.ledger ?? this.#runtime.ledger;
     const keyed = { tool, args: prepared.args, callId: this.#callId, context: this.#context };
     const isEffect = !isReadOnly(tool.contract);
     if (isEffect || tool.contract.idempotency.mode === "keyed" || this.#context.idempotencyKey !== undefined)

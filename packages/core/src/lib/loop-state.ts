@@ -209,7 +209,9 @@ export class RunState {
   scope(callId: string, index: number): CallScope {
     const journal = new LogJournal(this.log, this.#late, { round: this.#rounds - 1, index });
     const resumed = this.hooks.resumption?.history.open.some((call) => call.callId === callId) === true;
-    return { gate: this.#gate, guard: this.guard, journal, canWait: true, resumed };
+    const { approvals, ledger } = this.options;
+    const shared = defined({ approvals, ledger });
+    return { ...shared, gate: this.#gate, guard: this.guard, journal, canWait: true, resumed };
   }
 
   /** Notes that a model call begins. */

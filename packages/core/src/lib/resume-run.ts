@@ -53,6 +53,7 @@ export async function resumeRun(runId: string, options: ResumeOptions): Promise<
   const loop: LoopOptions = {
     ...rest,
     store,
+    approvals,
     messages: history.messages,
     runId,
     kind: record.kind,

@@ -2,6 +2,7 @@
 
 import type { CallContext } from "./call-context.ts";
 import { isReadOnly } from "./contract.ts";
+import type { EffectLedger } from "./effect-ledger.ts";
 import { type CallGate, createGate } from "./gate.ts";
 import { silentLogger } from "./logger.ts";
 import type { Logger } from "./logger.ts";
@@ -23,6 +24,8 @@ import type { ToolView } from "./tool-view.ts";
 /** Options of `runCall`: those of a call, and where and how it is recorded. */
 export interface RunCallOptions extends Omit<CallContext, "run" | "scope"> {
   readonly store: RunStore;
+  /** The account of calls with effects. Default: the registry's. */
+  readonly ledger?: EffectLedger;
   /** Default `digest`. */
   readonly capture?: Capture;
   /** Default `{ name: "call" }`. */
@@ -56,6 +59,7 @@ export async function runCall(
     run: context,
     scope: {
       gate: options.gate ?? createGate(1),
+      ...(options.ledger === undefined ? {} : { ledger: options.ledger }),
       journal: new LogJournal(log, late, { round: 0, index: 0 }),
     },
   });

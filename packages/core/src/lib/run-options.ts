@@ -9,7 +9,9 @@ import type {
   ToolChoice,
   Usage,
 } from "./adapter.ts";
+import type { ApprovalStore } from "./approval-store.ts";
 import type { BuiltContext } from "./context-prompt.ts";
+import type { EffectLedger } from "./effect-ledger.ts";
 import type { OpenFunctionsError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 import type { Message } from "./message.ts";
@@ -101,6 +103,10 @@ export interface LoopOptions {
   readonly ports?: Partial<Ports>;
   readonly logger?: Logger;
   readonly store?: RunStore;
+  /** Where calls that need a person are asked about. Default: the registry's; without one they are refused. */
+  readonly approvals?: ApprovalStore;
+  /** The account of calls with effects. Default: the registry's. */
+  readonly ledger?: EffectLedger;
   /** Signs the record's head when the run has ended; the store keeps the seal. */
   readonly signer?: RecordSigner;
   /** Default `digest`. */

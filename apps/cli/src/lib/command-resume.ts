@@ -1,0 +1,46 @@
+/** `openfunctions resume`: goes on with a run that waited for a person. */
+
+import { resumeRun } from "@openfunctions/core";
+import { chooseAdapter } from "./choose-adapter.ts";
+import { reportResult, untilInterrupted } from "./command-run.ts";
+import { conversationPrompt } from "./conversation.ts";
+import { dataHome } from "./data-home.ts";
+import { followRun } from "./follow-run.ts";
+import { withHomeStores } from "./home-stores.ts";
+import { openTools } from "./open-tools.ts";
+
+/** Options of the command. */
+export interface ResumeCommandOptions {
+  readonly from?: readonly string[];
+  readonly provider?: string;
+  readonly model?: string;
+  readonly json?: boolean;
+  readonly allowDrift?: boolean;
+}
+
+/** Resumes and prints the answer; exits as `run` does. The model is the one that was asked, unless another is named. */
+export async function resumeCommand(runId: string, options: ResumeCommandOptions): Promise<void> {
+  const home = dataHome();
+  const tools = await openTools({ home, ...(options.from === undefined ? {} : { from: options.from }) });
+  await withHomeStores(home, async (stores) => {
+    const asked = (await stores.runs.get(runId))?.model;
+    const provider = options.provider ?? asked?.provider;
+    const model = options.model ?? (provider === "offline" ? undefined : asked?.requested);
+    const { adapter } = await chooseAdapter({
+      ...(provider === undefined ? {} : { provider }),
+      ...(model === undefined ? {} : { model }),
+    });
+    const result = await untilInterrupted(async (signal) => {
+      const run = await resumeRun(runId, {
+        ...stores.loop,
+        adapter,
+        tools,
+        signal,
+        system: conversationPrompt(undefined),
+        allowDrift: options.allowDrift === true,
+      });
+      return followRun(run, () => {});
+    });
+    await reportResult(result, { asJson: options.json === true, stores });
+  });
+}

@@ -1,0 +1,56 @@
+/** What the apps keep in the data folder: runs, tickets and the ledger of effects, in one SQLite file. */
+
+import { join } from "node:path";
+import {
+  type ApprovalStore,
+  type EffectEntry,
+  type EffectLedger,
+  type LoopOptions,
+  type RunStore,
+  type ToolView,
+  createApprovalStore,
+  createEffectLedger,
+  recoverRuns,
+} from "@openfunctions/core";
+import { openSigner } from "./signing-keys.ts";
+
+/** The stores of one data folder; `close` ends the use of all of them. */
+export interface HomeStores {
+  readonly runs: RunStore;
+  readonly approvals: ApprovalStore;
+  readonly ledger: EffectLedger;
+  /** What a run needs to be kept, sealed and held to its contracts here. */
+  readonly loop: Required<Pick<LoopOptions, "store" | "approvals" | "ledger" | "signer">>;
+  /** Sets runs right whose process died; gives the effects that only a person can settle. */
+  recover(tools: ToolView): Promise<readonly EffectEntry[]>;
+  close(): Promise<void>;
+}
+
+/** Opens `openfunctions.db` in the folder and the key of the folder, making them when they are missing. */
+export async function openHomeStores(home: string): Promise<HomeStores> {
+  // Loaded late: commands that keep nothing need no database.
+  const { openSqlite } = await import("@openfunctions/store-sqlite");
+  const signer = await openSigner(home);
+  const sqlite = await openSqlite({ file: join(home, "openfunctions.db") });
+  const runs = sqlite.runStore();
+  const ledger = createEffectLedger(sqlite.store("effects"));
+  const approvals = createApprovalStore(sqlite.store("approvals"));
+  return {
+    runs,
+    ledger,
+    approvals,
+    loop: { store: runs, ledger, approvals, signer },
+    recover: async (tools) => (await recoverRuns(runs, { ledger, tools, signer })).unknown,
+    close: () => sqlite.close(),
+  };
+}
+
+/** Works with the stores and closes them on every path. */
+export async function withHomeStores<T>(home: string, work: (stores: HomeStores) => Promise<T>): Promise<T> {
+  const stores = await openHomeStores(home);
+  try {
+    return await work(stores);
+  } finally {
+    await stores.close();
+  }
+}
