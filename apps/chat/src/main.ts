@@ -2,7 +2,7 @@
 
 import { enableCompileCache } from "node:module";
 import { OpenFunctionsError } from "@openfunctions/core";
-import { chooseAdapter, dataHome, openTools } from "openfunctions/app";
+import { chooseAdapter, dataHome, openHomeStores, openHttpToken, openTools } from "openfunctions/app";
 import { createChatServer } from "./lib/chat-server.ts";
 import { listen } from "./lib/listen.ts";
 
@@ -13,8 +13,11 @@ const DEFAULT_PORT = 3000;
 async function main(): Promise<void> {
   const home = dataHome();
   const [tools, { adapter, reason }] = await Promise.all([openTools({ home }), chooseAdapter()]);
+  const stores = await openHomeStores(home);
+  const token = await openHttpToken(home);
+  const unknown = await stores.recover(tools);
   const server = await listen(
-    createChatServer({ adapter, tools, reason, onFailure: report("The server failed") }),
+    createChatServer({ adapter, tools, reason, home: stores, token, onFailure: report("The server failed") }),
     portWish(),
   );
   process.stdout.write(
@@ -23,12 +26,19 @@ async function main(): Promise<void> {
       `  model  ${adapter.provider}/${adapter.model} (${reason})`,
       `  tools  ${tools.size}`,
       `  data   ${home}`,
+      ...(unknown.length === 0
+        ? []
+        : [`  note   ${unknown.length} effect(s) have an unknown outcome: openfunctions doctor`]),
       "",
     ].join("\n"),
   );
   // A promise that a tool left alone must not end the conversations of everybody.
   process.on("unhandledRejection", report("A tool left a rejected promise behind"));
-  const stop = (): void => void server.close().then(() => process.exit(0));
+  const stop = (): void =>
+    void server
+      .close()
+      .then(() => stores.close())
+      .then(() => process.exit(0));
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
 }

@@ -191,7 +191,8 @@ describe("openfunctions run", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(lines[0]).toMatchObject({ type: "run.started", seq: 0, data: { capture: "full" } });
-    expect(lines.at(-1)).toMatchObject({ type: "run.completed", seq: lines.length - 1 });
+    expect(lines.at(-2)).toMatchObject({ type: "run.completed", seq: lines.length - 2 });
+    expect(lines.at(-1)).toMatchObject({ type: "seal", events: lines.length - 1 });
     expect(await command(args)).toMatchObject({
       code: 3,
       stdout: "",

@@ -4,7 +4,9 @@ import { randomUUID } from "node:crypto";
 import type { AIAdapter, LoopRun, ToolView } from "@openfunctions/core";
 import { SSE_HEADERS, checkHostAndOrigin, openSseStream } from "@openfunctions/core/http";
 import { Hono } from "hono";
-import { Conversation } from "openfunctions/app";
+import { Conversation, type HomeStores } from "openfunctions/app";
+import { ApprovalDoor } from "./approval-door.ts";
+import { answerApproval, doorClosed, listApprovals } from "./approval-routes.ts";
 import { readBody } from "./request-body.ts";
 import { type ChatPart, type ErrorBody, PartProjection, toChatResult, toErrorBody } from "./stream-parts.ts";
 import { pageFile } from "./page-files.ts";
@@ -13,19 +15,33 @@ import { pageFile } from "./page-files.ts";
 export interface ChatServerOptions {
   readonly adapter: AIAdapter;
   readonly tools: ToolView;
+  /** Where runs are kept and calls approved. Without it nothing outlives the process and no call waits. */
+  readonly home?: HomeStores;
+  /** The bearer token that opens approvals, besides the page's cookie. */
+  readonly token?: string;
   /** Why this adapter, in words. */
   readonly reason: string;
   /** Hears what the client is not told: the cause of an answer that says only that the server failed. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-const ENDPOINTS = ["GET /", "GET /health", "POST /chat", "POST /chat/stream", "POST /reset"];
+const ENDPOINTS = [
+  "GET /",
+  "GET /health",
+  "POST /chat",
+  "POST /chat/stream",
+  "POST /chat/resume",
+  "GET /approvals",
+  "POST /approvals/<ticket>",
+  "POST /reset",
+];
 /** Conversations kept in memory; the one unused for longest goes first. */
 const MAX_CONVERSATIONS = 1_000;
 
 /** A web-standard handler; nothing listens yet. */
 export function createChatServer(options: ChatServerOptions): Hono {
   const threads = new Threads(options);
+  const door = new ApprovalDoor(options.token);
   const app = new Hono({ strict: false });
   app.use(async (context, next) => {
     const verdict = checkHostAndOrigin(context.req.raw, {});
@@ -39,12 +55,19 @@ export function createChatServer(options: ChatServerOptions): Hono {
   app.get("/health", (context) => context.json(healthOf(options)));
   app.post("/chat", async (context) => chat(context.req.raw, threads));
   app.post("/chat/stream", async (context) => chatStream(context.req.raw, threads));
+  app.post("/chat/resume", async (context) => chatResume(context.req.raw, threads));
+  addApprovals(app, options, door);
   app.post("/reset", async (context) => reset(context.req.raw, threads));
-  app.get("/", () => pageFile("index.html"));
+  app.get("/", async () => {
+    const page = await pageFile("index.html");
+    page.headers.append("set-cookie", door.cookie);
+    return page;
+  });
   app.get("/page.js", () => pageFile("page.js"));
   app.get("/page.css", () => pageFile("page.css"));
   app.all("/chat", () => wrongMethod("POST"));
   app.all("/chat/stream", () => wrongMethod("POST"));
+  app.all("/chat/resume", () => wrongMethod("POST"));
   app.all("/reset", () => wrongMethod("POST"));
   app.all("/health", () => wrongMethod("GET"));
   app.all("/", () => wrongMethod("GET"));
@@ -69,6 +92,21 @@ export function createChatServer(options: ChatServerOptions): Hono {
   return app;
 }
 
+function addApprovals(app: Hono, { home, tools }: ChatServerOptions, door: ApprovalDoor): void {
+  if (home === undefined) return;
+  const desk = { approvals: home.approvals, tools };
+  app.use("/approvals/*", async (context, next) => {
+    if (!door.admits(context.req.raw)) return doorClosed();
+    await next();
+  });
+  app.get("/approvals", () => listApprovals(desk));
+  app.post("/approvals/:ticket", (context) =>
+    answerApproval(context.req.raw, context.req.param("ticket"), desk),
+  );
+  app.all("/approvals", () => wrongMethod("GET"));
+  app.all("/approvals/:ticket", () => wrongMethod("POST"));
+}
+
 /** The conversations of one server, by thread id. */
 class Threads {
   readonly options: ChatServerOptions;
@@ -80,8 +118,9 @@ class Threads {
 
   /** The conversation of this id, or a new one; an id that is not given is made. */
   open(id: string = randomUUID()): Conversation {
-    const { adapter, tools } = this.options;
-    const conversation = this.#threads.get(id) ?? new Conversation({ adapter, tools, id });
+    const { adapter, tools, home } = this.options;
+    const kept = home === undefined ? {} : { home: home.loop };
+    const conversation = this.#threads.get(id) ?? new Conversation({ adapter, tools, id, ...kept });
     this.#threads.delete(id);
     this.#threads.set(id, conversation);
     const [oldest] = this.#threads.keys();
@@ -129,12 +168,46 @@ async function chatStream(request: Request, threads: Threads): Promise<Response>
   const body = await readBody(request, { needsMessage: true });
   if (!body.ok) return errorResponse(body.status, body.error);
   const conversation = threads.open(body.threadId);
-  const stream = openSseStream();
-  void follow(
+  return streamTurn(request, {
+    threads,
     conversation,
-    { message: body.message, threads, signal: AbortSignal.any([stream.signal, request.signal]) },
-    (part, id) =>
-      stream.send({ ...(id === undefined ? {} : { id }), event: part.type, data: JSON.stringify(part) }),
+    names: [],
+    start: (signal) => conversation.turn(body.message, { signal }),
+  });
+}
+
+/** Goes on with a turn whose tickets are answered. */
+async function chatResume(request: Request, threads: Threads): Promise<Response> {
+  const body = await readBody(request, { needsMessage: false });
+  if (!body.ok) return errorResponse(body.status, body.error);
+  const { runId, threadId } = body;
+  const record = runId === undefined ? undefined : await threads.options.home?.runs.get(runId);
+  if (record === undefined || record.lineage.threadId !== threadId)
+    return errorResponse(404, {
+      code: "run_not_found",
+      message: "This thread has no such run.",
+      retryable: false,
+    });
+  if (record.status !== "suspended")
+    return errorResponse(409, {
+      code: "record_invalid",
+      message: `The run is ${record.status}.`,
+      retryable: false,
+    });
+  const conversation = threads.open(threadId);
+  return streamTurn(request, {
+    threads,
+    conversation,
+    names: record.toolCalls.map(({ callId, toolName }) => [callId, toolName]),
+    start: (signal) => conversation.resume(record.runId, { signal }),
+  });
+}
+
+function streamTurn(request: Request, turn: Turn): Response {
+  const { threads } = turn;
+  const stream = openSseStream();
+  void follow(turn, AbortSignal.any([stream.signal, request.signal]), (part, id) =>
+    stream.send({ ...(id === undefined ? {} : { id }), event: part.type, data: JSON.stringify(part) }),
   )
     .catch((error: unknown) => {
       threads.options.onFailure?.(error);
@@ -146,19 +219,22 @@ async function chatStream(request: Request, threads: Threads): Promise<Response>
 }
 
 interface Turn {
-  readonly message: string;
   readonly threads: Threads;
-  readonly signal: AbortSignal;
+  readonly conversation: Conversation;
+  /** Names of calls that were asked for before. */
+  readonly names: readonly (readonly [string, string])[];
+  readonly start: (signal: AbortSignal) => Promise<LoopRun>;
 }
 
 /** Sends the run's parts as they come; the run ends with its reader. */
 async function follow(
-  conversation: Conversation,
   turn: Turn,
+  signal: AbortSignal,
   send: (part: ChatPart, id: string | undefined) => boolean,
 ): Promise<void> {
-  const run: LoopRun = await conversation.turn(turn.message, { signal: turn.signal });
-  const projection = new PartProjection(conversation.id);
+  const { conversation } = turn;
+  const run = await turn.start(signal);
+  const projection = new PartProjection(conversation.id, turn.names);
   let seq = 0;
   for await (const event of run) {
     const id = "seq" in event ? `${event.seq}.0` : `${event.after}.${event.n + 1}`;

@@ -48,6 +48,13 @@ export type ChatPart =
       readonly outcome: string;
       readonly ms: number;
     }
+  /** The call waits for a person; answer the ticket, then `POST /chat/resume`. */
+  | {
+      readonly type: "approval";
+      readonly callId: string;
+      readonly ticketId: string;
+      readonly expiresAt: string;
+    }
   | { readonly type: "usage"; readonly run: Usage; readonly lastRequest: number }
   | { readonly type: "reset"; readonly reason: string }
   | { readonly type: "error"; readonly error: ErrorBody; readonly runId: string }
@@ -65,12 +72,14 @@ export interface ErrorBody {
 /** Turns the events of one run into parts. */
 export class PartProjection {
   readonly #threadId: string;
-  readonly #names = new Map<string, string>();
+  readonly #names: Map<string, string>;
   #textOpen = false;
   #usage: Usage | undefined;
 
-  constructor(threadId: string) {
+  /** `names` are those of calls that were asked for before: a resumed run does not ask again. */
+  constructor(threadId: string, names: Iterable<readonly [string, string]> = []) {
     this.#threadId = threadId;
+    this.#names = new Map(names);
   }
 
   /** The parts that an event means; most mean none or one. */
@@ -92,6 +101,7 @@ export class PartProjection {
   #ofChain(event: AnyRunEvent): readonly ChatPart[] {
     switch (event.type) {
       case "run.started":
+      case "run.resumed":
         return [{ type: "run_started", runId: event.runId, threadId: this.#threadId }];
       case "model.responded":
         return this.#afterReply(event.data);
@@ -110,6 +120,14 @@ export class PartProjection {
             ms: event.data.durationMs,
           }),
         ];
+      case "tool.replayed":
+        return [
+          this.#result(event.data.callId, event.data.result.value, { outcome: event.data.outcome, ms: 0 }),
+        ];
+      case "approval.requested": {
+        const { callId, ticketId, expiresAt } = event.data;
+        return [{ type: "approval", callId, ticketId, expiresAt }];
+      }
       case "tool.refused":
         return [this.#result(event.data.callId, event.data.result.value, { outcome: "not_started", ms: 0 })];
       default:

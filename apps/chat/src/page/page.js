@@ -43,16 +43,18 @@ class TurnView {
     this.root = show(element("div", "turn agent"));
     this.calls = new Map();
     this.text = undefined;
+    this.waiting = new Set();
   }
 
   handle(part) {
-    if (part.type === "run_started") threadId = part.threadId;
+    if (part.type === "run_started") ({ threadId, runId: this.runId } = part);
     else if (part.type === "text") this.addText(part.text);
     else if (part.type === "text_done") this.text = undefined;
     else if (part.type === "tool_call") this.addCall(part);
     else if (part.type === "tool_progress")
       this.setState(part.callId, `running: ${JSON.stringify(part.data)}`);
     else if (part.type === "tool_result") this.finishCall(part);
+    else if (part.type === "approval") this.askPerson(part);
     else if (part.type === "reset") this.dropText(part.reason);
     else if (part.type === "error") this.note(`${part.error.message} (${part.error.code})`, "bad");
     else if (part.type === "done") this.finish(part.result);
@@ -91,6 +93,37 @@ class TurnView {
     if (call) call.state.textContent = text;
   }
 
+  /** The call waits: two buttons, and what they do to it. */
+  askPerson({ callId, ticketId }) {
+    const call = this.calls.get(callId);
+    if (!call) return;
+    this.setState(callId, "waits for you");
+    this.waiting.add(ticketId);
+    const buttons = element("span", "answer");
+    for (const [decision, label] of [
+      ["approved", "Allow"],
+      ["denied", "Deny"],
+    ]) {
+      const button = element("button", decision, label);
+      button.type = "button";
+      button.addEventListener("click", (event) => {
+        event.preventDefault();
+        void this.answer({ callId, ticketId, decision, buttons });
+      });
+      buttons.append(button);
+    }
+    call.box.querySelector("summary").append(" ", buttons);
+  }
+
+  async answer({ callId, ticketId, decision, buttons }) {
+    buttons.remove();
+    const response = await post(`/approvals/${ticketId}`, { decision });
+    if (!response.ok) this.note((await response.json()).error.message, "bad");
+    this.setState(callId, decision === "approved" ? "allowed" : "denied");
+    this.waiting.delete(ticketId);
+    if (this.waiting.size === 0) await follow(this, "/chat/resume", { threadId, runId: this.runId });
+  }
+
   finishCall({ callId, result, outcome, ms }) {
     const call = this.calls.get(callId);
     if (!call) return;
@@ -108,6 +141,7 @@ class TurnView {
 
   finish({ status, stopReason, text }) {
     if (status === "cancelled") this.note("Stopped. This turn is not part of the conversation.");
+    else if (status === "suspended") return;
     else if (status !== "completed") this.note(`Ended early: ${stopReason}.`, "bad");
     else if (text === "") this.note("The answer was empty.");
   }
@@ -136,16 +170,24 @@ async function readParts(body, handle) {
 
 async function ask(text) {
   welcome.hidden = true;
-  const view = new TurnView(text);
+  await follow(new TurnView(text), "/chat/stream", { message: text, threadId });
+}
+
+function post(url, body, init = {}) {
+  return fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    ...init,
+  });
+}
+
+/** Shows what the server streams in answer to a request. */
+async function follow(view, url, body) {
   running = new AbortController();
   setBusy(true);
   try {
-    const response = await fetch("/chat/stream", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ message: text, threadId }),
-      signal: running.signal,
-    });
+    const response = await post(url, body, { signal: running.signal });
     if (response.ok) await readParts(response.body, (part) => view.handle(part));
     else view.note((await response.json()).error.message, "bad");
   } catch (error) {
@@ -190,11 +232,7 @@ input.addEventListener("input", () => {
 stopButton.addEventListener("click", () => running?.abort());
 document.getElementById("reset").addEventListener("click", async () => {
   running?.abort();
-  const response = await fetch("/reset", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ threadId }),
-  });
+  const response = await post("/reset", { threadId });
   ({ threadId } = await response.json());
   for (const turn of document.querySelectorAll(".turn")) turn.remove();
   welcome.hidden = false;

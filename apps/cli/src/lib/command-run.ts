@@ -33,9 +33,9 @@ export async function runCommand(task: string, options: RunCommandOptions): Prom
     ...(model === undefined ? {} : { model }),
   });
   note(paint("dim", `${adapter.provider}/${adapter.model} (${reason})`));
-  const record = options.record === undefined ? undefined : await openRecord(options.record);
-  try {
-    await withHomeStores(home, async (stores) => {
+  await withHomeStores(home, async (stores) => {
+    const record = options.record === undefined ? undefined : await openRecord(options.record);
+    try {
       const conversation = new Conversation({ adapter, tools, id: randomUUID(), home: stores.loop });
       const result = await untilInterrupted(async (signal) =>
         followRun(await conversation.turn(task, { signal }), () => {}),
@@ -45,10 +45,10 @@ export async function runCommand(task: string, options: RunCommandOptions): Prom
       } finally {
         await reportResult(result, { asJson: options.json === true, stores });
       }
-    });
-  } finally {
-    await record?.close();
-  }
+    } finally {
+      await record?.close();
+    }
+  });
 }
 
 /** Gives the work a signal that Ctrl-C fires. */

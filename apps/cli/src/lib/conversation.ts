@@ -64,6 +64,8 @@ export class Conversation {
   resume(runId: string, options: TurnOptions = {}): Promise<LoopRun> {
     const { adapter, tools, home } = this.#options;
     if (home === undefined) throw new TypeError("A conversation without stores keeps no suspended turns.");
+    // A turn of an earlier process goes on only where nothing was said since.
+    if (!this.#suspended.has(runId)) this.#suspended.set(runId, this.#turns === 0 ? this.#messages : []);
     return this.#queue(() => resumeRun(runId, { ...options, ...home, adapter, tools, system: this.#system }));
   }
 
