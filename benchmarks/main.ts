@@ -16,6 +16,9 @@ import { measureColdStart } from "./measure-cold-start.ts";
 import { measureExecute } from "./measure-execute.ts";
 import { measureFootprint } from "./measure-footprint.ts";
 import { measureMcp } from "./measure-mcp.ts";
+import { measureVerify } from "./measure-verify.ts";
+import { measureRecording } from "./measure-recording.ts";
+import { measureRunList } from "./measure-run-list.ts";
 import { installPeers } from "./peers.ts";
 import { holds, type Section, toMarkdown } from "./report.ts";
 
@@ -29,7 +32,10 @@ const PARTS = {
   deltas: measureDeltas,
   cold: measureColdStart,
   execute: measureExecute,
+  recording: measureRecording,
+  list: measureRunList,
   mcp: measureMcp,
+  verify: measureVerify,
   footprint: measureFootprint,
 } satisfies Record<string, (settings: Settings) => Section | Promise<Section>>;
 type Part = keyof typeof PARTS;

@@ -68,16 +68,12 @@ export class Database {
 
   /** Does all of the work or none of it; no other writer, of whatever process, comes in between. */
   transaction<T>(work: () => T): T {
-    this.run("BEGIN IMMEDIATE");
-    try {
-      const result = work();
-      this.run("COMMIT");
-      return result;
-    } catch (cause) {
-      // A full disk rolls back by itself.
-      if (this.#connection.isTransaction) this.run("ROLLBACK");
-      throw cause;
-    }
+    return this.#within("BEGIN IMMEDIATE", work);
+  }
+
+  /** Reads the state of one moment, whatever others write meanwhile. */
+  snapshot<T>(work: () => T): T {
+    return this.#within("BEGIN", work);
   }
 
   /** Moves what the write-ahead log holds into the file, so that removed content is in neither. */
@@ -89,6 +85,19 @@ export class Database {
   close(): void {
     this.#statements.clear();
     if (this.#connection.isOpen) this.#connection.close();
+  }
+
+  #within<T>(begin: string, work: () => T): T {
+    this.run(begin);
+    try {
+      const result = work();
+      this.run("COMMIT");
+      return result;
+    } catch (cause) {
+      // A full disk rolls back by itself.
+      if (this.#connection.isTransaction) this.run("ROLLBACK");
+      throw cause;
+    }
   }
 
   #prepare(sql: string): StatementSync {

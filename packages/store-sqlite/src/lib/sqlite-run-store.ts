@@ -7,6 +7,7 @@ import {
   type RunBatch,
   type RunBells,
   RunFold,
+  type RunSummary,
   checkRedaction,
   checkRunId,
   isEnded,
@@ -32,7 +33,7 @@ const MAX_FOLDS = 512;
 /** What is known of an open run without reading it. */
 interface OpenFold {
   readonly fold: RunFold;
-  events: number;
+  readonly events: number;
 }
 
 /** The runs of one file. */
@@ -108,20 +109,23 @@ export class SqliteRunStore implements RunStore {
 
   async get(runId: string): Promise<RunRecord | undefined> {
     const database = this.#open(runId);
-    const row = database.get("SELECT run_id, events, record FROM openfunctions_runs WHERE run_id = ?", [
-      runId,
-    ]);
-    return row === undefined ? undefined : this.#recordOf(database, row);
+    return database.snapshot(() => {
+      const sql = "SELECT run_id, events, record FROM openfunctions_runs WHERE run_id = ?";
+      const row = database.get(sql, [runId]);
+      return row === undefined ? undefined : this.#recordOf(database, row);
+    });
   }
 
   async list(query?: RunQuery): Promise<RunPage> {
     const database = this.#open();
     const plan = planRunQuery(query);
     const { sql, parameters } = runListSql(plan);
-    const rows = database.all(sql, parameters);
-    const runs = rows.slice(0, plan.limit).map((row) => this.#recordOf(database, row));
-    const last = runs.at(-1);
-    return rows.length > plan.limit && last !== undefined ? { runs, cursor: runCursor(last) } : { runs };
+    return database.snapshot(() => {
+      const rows = database.all(sql, parameters);
+      const runs = rows.slice(0, plan.limit).map((row) => this.#recordOf(database, row));
+      const last = runs.at(-1);
+      return rows.length > plan.limit && last !== undefined ? { runs, cursor: runCursor(last) } : { runs };
+    });
   }
 
   watch(runId: string, fromSeq: number, signal?: AbortSignal): AsyncIterable<AnyRunEvent> {
@@ -154,42 +158,29 @@ export class SqliteRunStore implements RunStore {
   }
 
   #append(database: Database, batch: RunBatch): void {
-    const { runId, events, expectedSeq, seal } = batch;
+    const { runId, events, expectedSeq } = batch;
     const held = findRun(database, runId);
     const status = statusAfter(batch, held);
-    const insert = "INSERT INTO openfunctions_run_events (run_id, seq, event) VALUES (?, ?, ?)";
-    for (const event of events) database.run(insert, [runId, event.seq, JSON.stringify(event)]);
-    const open = this.#foldOf(database, runId, expectedSeq);
-    for (const event of events) open.fold.apply(event);
-    open.events += events.length;
-    // A running run is folded when it is asked for, so an append never costs more because the run is long.
-    const record = status === "running" ? undefined : JSON.stringify(open.fold.record());
+    const { fold } = this.#foldOf(database, runId, expectedSeq);
+    for (const event of events) {
+      const sql = "INSERT INTO openfunctions_run_events (run_id, seq, event) VALUES (?, ?, ?)";
+      database.run(sql, [runId, event.seq, JSON.stringify(event)]);
+      fold.apply(event);
+    }
+    const count = expectedSeq + events.length;
     if (isEnded(status)) this.#folds.delete(runId);
+    else this.#folds.set(runId, { fold, events: count });
     const [first] = events;
-    if (held === undefined && first?.type === "run.started") {
-      const run = summarizeRun(first, status);
-      database.run(
-        `INSERT INTO openfunctions_runs (run_id, started_at, status, kind, actor, thread_id, task_id, correlation_id,
-           events, seal, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        [
-          run.runId,
-          run.startedAt,
-          run.status,
-          run.kind,
-          run.actor,
-          run.threadId,
-          run.taskId,
-          run.correlationId,
-          events.length,
-          seal && JSON.stringify(seal),
-          record,
-        ],
-      );
+    if (held === undefined && first?.type === "run.started") insertRun(database, summarizeRun(first, status));
+    // A running run is folded when it is asked for, so an append never costs more because the run is long.
+    const record = status === "running" ? undefined : JSON.stringify(fold.record());
+    if (status === held?.status && record === undefined) {
+      database.run("UPDATE openfunctions_runs SET events = ? WHERE run_id = ?", [count, runId]);
       return;
     }
     database.run(
-      "UPDATE openfunctions_runs SET status = ?, events = ?, seal = coalesce(?, seal), record = ? WHERE run_id = ?",
-      [status, expectedSeq + events.length, seal && JSON.stringify(seal), record, runId],
+      "UPDATE openfunctions_runs SET events = ?, status = ?, record = ?, seal = coalesce(?, seal) WHERE run_id = ?",
+      [count, status, record, batch.seal && JSON.stringify(batch.seal), runId],
     );
   }
 
@@ -215,6 +206,14 @@ export class SqliteRunStore implements RunStore {
     if (runId !== undefined) checkRunId(runId);
     return this.#database;
   }
+}
+
+function insertRun(database: Database, run: RunSummary): void {
+  database.run(
+    `INSERT INTO openfunctions_runs (run_id, started_at, status, kind, actor, thread_id, task_id, correlation_id, events)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+    [run.runId, run.startedAt, run.status, run.kind, run.actor, run.threadId, run.taskId, run.correlationId],
+  );
 }
 
 function findRun(database: Database, runId: string): (HeldRun & { readonly redactions: number }) | undefined {
