@@ -1,5 +1,7 @@
 /** Cuts bytes into lines without holding more than one of them. */
 
+import { isUtf8 } from "node:buffer";
+
 /** Bytes of a record file: whole, or in pieces as they are read. */
 export type RecordBytes = string | Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
@@ -8,6 +10,8 @@ export interface LinePlace {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
+  /** True where the bytes are known to be UTF-8. */
+  readonly utf8: boolean;
   /** The offset of the line's first byte in the file. */
   readonly offset: number;
   readonly torn: boolean;
@@ -43,9 +47,12 @@ class LineCutter {
 
   feed(piece: Uint8Array): void {
     const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    // Looked at as a whole, lines cost less.
+    const first = this.#held + this.#dropped > 0 ? chunk.indexOf(NEWLINE) + 1 : 0;
+    const utf8 = isUtf8(chunk.subarray(first, Math.max(first, chunk.lastIndexOf(NEWLINE))));
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      if (this.#held === 0 && this.#dropped === 0) this.#line(chunk, start, { end, torn: false });
+      if (this.#held === 0 && this.#dropped === 0) this.#line(chunk, start, { end, torn: false, utf8 });
       else {
         this.#hold(chunk.subarray(start, end));
         this.#flush(false);
@@ -53,7 +60,7 @@ class LineCutter {
       start = end + 1;
     }
     // A source may use its buffer again, so what is kept is a copy.
-    if (start < chunk.length) this.#hold(chunk.slice(start));
+    if (start < chunk.length) this.#hold(Buffer.from(chunk.subarray(start)));
   }
 
   end(): void {
@@ -76,13 +83,14 @@ class LineCutter {
     const bytes = Buffer.concat([...this.#pieces, Uint8Array.of(NEWLINE)]);
     this.#pieces = [];
     this.#held = 0;
-    this.#line(bytes, 0, { end: length, torn });
+    this.#line(bytes, 0, { end: length, torn, utf8: false });
     this.#dropped = 0;
   }
 
-  #line(bytes: Buffer, start: number, { end, torn }: { readonly end: number; readonly torn: boolean }): void {
+  #line(bytes: Buffer, start: number, line: Pick<LinePlace, "end" | "torn" | "utf8">): void {
+    const { end, torn, utf8 } = line;
     const huge = this.#dropped > 0 || end - start > MAX_LINE_BYTES;
-    this.#take({ bytes, start, end, offset: this.#offset, torn, huge });
+    this.#take({ bytes, start, end, offset: this.#offset, torn, huge, utf8 });
     this.#offset += (this.#dropped > 0 ? this.#dropped : end - start) + 1;
   }
 }

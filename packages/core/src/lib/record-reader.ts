@@ -35,10 +35,17 @@ export type LineReading =
 const PREFIX = Buffer.from('{"t":"event/1","v":');
 const BRACE = 125;
 const QUOTE = 34;
-/** The lengths of `,"hash":`, `,"v":` and `{"$sealed":"`. */
+/** The fields of an event in the order in which they stand, and the byte each begins with, numbers aside. */
+const FIELD = { data: 1, hash: 2, prev: 3, runId: 4, seq: 5, type: 6, version: 7 } as const;
+const FIRST_BYTES = Uint8Array.of(QUOTE, 123, QUOTE, QUOTE, QUOTE, 0, QUOTE, 0);
+/** The lengths of `,"hash":` and `{"$sealed":"`. */
 const HASH_NAME = 8;
-const VERSION_NAME = 5;
 const SEALED_NAME = 12;
+/** The values of lower case hexadecimal digits; 255 for every other byte. */
+const HEX = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const digit = "0123456789abcdef".indexOf(String.fromCharCode(byte));
+  return digit === -1 ? 255 : digit;
+});
 const NONE: readonly string[] = [];
 const NO_LEAVES = { withoutValue: 0, wrong: [] } as const;
 
@@ -53,8 +60,8 @@ export class EventReader {
     PREFIX.copy(this.#scratch);
   }
 
-  read({ bytes, start, end }: LinePlace): LineReading {
-    if (!isUtf8(bytes.subarray(start, end)))
+  read({ bytes, start, end, utf8 }: LinePlace): LineReading {
+    if (!utf8 && !isUtf8(bytes.subarray(start, end)))
       return { kind: "malformed", at: 0, message: "The line is not UTF-8." };
     return this.#scan.event(bytes, start, end)
       ? this.#readEvent(bytes, start, end)
@@ -74,45 +81,38 @@ export class EventReader {
   }
 
   #readEvent(bytes: Buffer, start: number, end: number): LineReading {
-    const [
-      atStart = 0,
-      dataStart = 0,
-      hashStart = 0,
-      prevStart = 0,
-      runStart = 0,
-      seqStart = 0,
-      typeStart = 0,
-    ] = this.#scan.starts;
-    const [, dataEnd = 0, hashEnd = 0, prevEnd = 0, runEnd = 0, seqEnd = 0, typeEnd = 0] = this.#scan.ends;
-    const version = Number(bytes.toString("latin1", typeEnd + VERSION_NAME, end - 1));
-    const seq = Number(bytes.toString("latin1", seqStart, seqEnd));
-    const strange = [atStart, hashStart, prevStart, runStart, typeStart].find((at) => bytes[at] !== QUOTE);
-    if (
-      strange !== undefined ||
-      bytes[dataStart] !== 123 ||
-      !Number.isSafeInteger(seq) ||
-      Number.isNaN(version)
-    )
-      return {
-        kind: "malformed",
-        at: (strange ?? dataStart) - start,
-        message: "A field has the wrong type.",
-      };
+    const from = this.#scan.starts;
+    const to = this.#scan.ends;
+    const seq = numberAt(bytes, from[FIELD.seq] ?? 0, to[FIELD.seq] ?? 0);
+    const version = numberAt(bytes, from[FIELD.version] ?? 0, to[FIELD.version] ?? 0);
+    let wrong = Number.isSafeInteger(seq) && !Number.isNaN(version) ? -1 : FIELD.seq;
+    for (let index = 0; index < FIRST_BYTES.length; index += 1) {
+      if (FIRST_BYTES[index] !== 0 && bytes[from[index] ?? 0] !== FIRST_BYTES[index]) wrong = index;
+    }
+    if (wrong !== -1)
+      return { kind: "malformed", at: (from[wrong] ?? 0) - start, message: "A field has the wrong type." };
     if (version !== 1) return unsupported(version);
-    const computed = this.#hashEvent(bytes, { start, end, hashStart, hashEnd });
-    const { withoutValue, wrong } = this.#checkLeaves(bytes);
+    bytes.copy(this.#room(end - start), PREFIX.length, start, end);
+    const leaves = this.#checkLeaves(bytes, start);
+    const hex = this.#hashEvent(bytes, start, end);
+    // Hash, prev, run id and type stand one after the other: one text, of which each is a slice, costs least.
+    const origin = from[FIELD.hash] ?? 0;
+    const tail = bytes.toString("latin1", origin, end);
+    const text = (field: number): string =>
+      tail.slice((from[field] ?? 0) + 1 - origin, (to[field] ?? 0) - 1 - origin);
+    const stored = text(FIELD.hash) as Digest; // Proof: only compared; a text that is no digest equals none
     const parse = (): Readonly<Record<string, unknown>> =>
-      Object(JSON.parse(bytes.toString("utf8", dataStart, dataEnd)));
+      Object(JSON.parse(bytes.toString("utf8", from[FIELD.data], to[FIELD.data])));
     return {
       kind: "event",
-      runId: this.#readRunId(bytes.toString("latin1", runStart, runEnd)),
+      runId: this.#readRunId(text(FIELD.runId)),
       seq,
-      type: bytes.toString("latin1", typeStart + 1, typeEnd - 1),
-      prev: bytes.toString("latin1", prevStart + 1, prevEnd - 1),
-      stored: bytes.toString("latin1", hashStart + 1, hashEnd - 1) as Digest, // Proof: only compared; a text that is no digest equals none
-      computed,
-      wrongLeaves: wrong.length === 0 ? NONE : pathsOf(parse(), wrong),
-      withoutValue,
+      type: text(FIELD.type),
+      prev: text(FIELD.prev),
+      stored,
+      computed: isDigest(stored, hex) ? stored : `sha256:${hex}`,
+      wrongLeaves: leaves.wrong.length === 0 ? NONE : pathsOf(parse(), leaves.wrong),
+      withoutValue: leaves.withoutValue,
       parse,
     };
   }
@@ -121,64 +121,68 @@ export class EventReader {
   #readRunId(raw: string): string {
     if (raw !== this.#rawRunId) {
       this.#rawRunId = raw;
-      this.#runId = String(JSON.parse(Buffer.from(raw, "latin1").toString("utf8")));
+      this.#runId = String(JSON.parse(`"${Buffer.from(raw, "latin1").toString("utf8")}"`));
     }
     return this.#runId;
   }
 
-  /** The hash of the line without its hash, every leaf reduced to its digest (see `hashEvent`). */
-  #hashEvent(
-    bytes: Buffer,
-    place: {
-      readonly start: number;
-      readonly end: number;
-      readonly hashStart: number;
-      readonly hashEnd: number;
-    },
-  ): Digest {
-    const { start, end, hashStart, hashEnd } = place;
-    const scratch = this.#room(end - start);
-    let length = PREFIX.length;
-    let from = start;
-    for (const leaf of this.#scan.leaves) {
-      length += bytes.copy(scratch, length, from, leaf.sealedEnd);
-      from = leaf.end - 1;
+  /**
+   * The hash of the line without its hash, every leaf reduced to its digest (see `hashEvent`). The line stands in the
+   * scratch already; what follows the first leaf is moved up.
+   */
+  #hashEvent(bytes: Buffer, start: number, end: number): string {
+    const scratch = this.#scratch;
+    const { leaves } = this.#scan;
+    const hashStart = (this.#scan.starts[FIELD.hash] ?? 0) - HASH_NAME;
+    const hashEnd = this.#scan.ends[FIELD.hash] ?? 0;
+    let length = PREFIX.length + (leaves[0]?.sealedEnd ?? hashStart) - start;
+    for (let index = 0; index < leaves.length; index += 1) {
+      const next = leaves[index + 1]?.sealedEnd ?? hashStart;
+      // Few bytes as a rule, where a call costs more than they do.
+      for (let at = (leaves[index]?.end ?? 0) - 1; at < next; at += 1) {
+        scratch[length] = bytes[at] ?? 0;
+        length += 1;
+      }
     }
-    length += bytes.copy(scratch, length, from, hashStart - HASH_NAME);
     length += bytes.copy(scratch, length, hashEnd, end);
     scratch[length] = BRACE;
-    return `sha256:${hash("sha256", scratch.subarray(0, length + 1), "hex")}`;
+    return hash("sha256", scratch.subarray(0, length + 1), "hex");
   }
 
-  #checkLeaves(bytes: Buffer): { readonly withoutValue: number; readonly wrong: readonly number[] } {
+  #checkLeaves(
+    bytes: Buffer,
+    start: number,
+  ): { readonly withoutValue: number; readonly wrong: readonly number[] } {
     const { leaves } = this.#scan;
     if (leaves.length === 0) return NO_LEAVES;
     const wrong: number[] = [];
     let withoutValue = 0;
-    for (const [index, leaf] of leaves.entries()) {
-      if (leaf.valueStart === -1) withoutValue += 1;
-      if (!this.#fits(bytes, leaf)) wrong.push(index);
+    for (let index = 0; index < leaves.length; index += 1) {
+      const leaf = leaves[index];
+      if (leaf?.valueStart === -1) withoutValue += 1;
+      if (leaf !== undefined && !this.#fits(bytes, start, leaf)) wrong.push(index);
     }
     return { withoutValue, wrong };
   }
 
   /** A value has its salt, and both together have the digest. A salt alone proves nothing yet. */
-  #fits(bytes: Buffer, leaf: LeafSpan): boolean {
-    const { saltStart, saltEnd, valueStart, valueEnd, start, sealedEnd } = leaf;
-    const scratch = this.#room(valueEnd - valueStart + saltEnd - saltStart);
-    let length = PREFIX.length;
-    for (let at = saltStart; at < saltEnd; at += 2) {
-      const high = hexDigit(bytes[at]);
-      const low = hexDigit(bytes[at + 1]);
-      if (high === -1 || low === -1 || at + 1 >= saltEnd) return false;
-      scratch[length] = high * 16 + low;
-      length += 1;
+  #fits(bytes: Buffer, start: number, leaf: LeafSpan): boolean {
+    const { saltStart, saltEnd, valueStart, valueEnd } = leaf;
+    const saltBytes = (saltEnd - saltStart) / 2;
+    if (!Number.isInteger(saltBytes)) return false;
+    // In the scratch, the salt takes the place of the bytes before the value: twice as many stand there as text.
+    const scratch = this.#scratch;
+    const from = PREFIX.length + valueStart - start - saltBytes;
+    for (let index = 0; index < saltBytes; index += 1) {
+      const high = HEX[bytes[saltStart + 2 * index] ?? 0] ?? 255;
+      const low = HEX[bytes[saltStart + 2 * index + 1] ?? 0] ?? 255;
+      if (high === 255 || low === 255) return false;
+      if (valueStart !== -1) scratch[from + index] = high * 16 + low;
     }
     if (valueStart === -1) return true;
     if (saltStart === -1) return false;
-    length += bytes.copy(scratch, length, valueStart, valueEnd);
-    const found = hash("sha256", scratch.subarray(PREFIX.length, length), "hex");
-    return bytes.toString("latin1", start + SEALED_NAME, sealedEnd - 1) === `sha256:${found}`;
+    const found = hash("sha256", scratch.subarray(from, PREFIX.length + valueEnd - start), "hex");
+    return isDigest(bytes.toString("latin1", leaf.start + SEALED_NAME, leaf.sealedEnd - 1), found);
   }
 
   #room(bytes: number): Buffer {
@@ -196,11 +200,20 @@ function unsupported(version: number): LineReading {
   return { kind: "unsupported", at: 0, message };
 }
 
-/** The value of a lower case hexadecimal digit, else -1. */
-function hexDigit(byte: number | undefined): number {
-  if (byte === undefined) return -1;
-  if (byte >= 48 && byte <= 57) return byte - 48;
-  return byte >= 97 && byte <= 102 ? byte - 87 : -1;
+/** True where the text is the digest with these hexadecimal digits. Makes no text, which would cost as much as a hash. */
+function isDigest(text: string, hex: string): boolean {
+  return text.slice(7) === hex && text.slice(0, 7) === "sha256:";
+}
+
+/** A number that stands in the bytes; NaN where something else does. */
+function numberAt(bytes: Buffer, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 48 || byte > 57) return Number(bytes.toString("latin1", start, end));
+    value = value * 10 + byte - 48;
+  }
+  return value;
 }
 
 /** The JSON pointers of the leaves with these numbers, counted in the order in which they stand. */

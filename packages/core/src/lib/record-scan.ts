@@ -17,13 +17,23 @@ const MAX_DEPTH = 512;
 const QUOTE = 34;
 const BACKSLASH = 92;
 const COMMA = 44;
-const NEWLINE = 10;
+const MINUS = 45;
+const POINT = 46;
+const ZERO = 48;
+const NINE = 57;
 
 /** 1 for the bytes that end or interrupt a string: control characters, quote, backslash. */
 const SPECIAL = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 32 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 );
-const NUMBER_BYTES = new Set(Buffer.from("+-.0123456789e"));
+/** 1 for the bytes of which numbers are made. */
+const NUMBER_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  "+-.0123456789e".includes(String.fromCharCode(byte)) ? 1 : 0,
+);
+/** Two decimals of so many digits are never the same number. */
+const SURE_DIGITS = 15;
+/** No number is written with more. */
+const MAX_NUMBER_BYTES = 32;
 const SHORT_ESCAPES = new Set(Buffer.from('"\\bfnrt'));
 /** What has a short escape of its own and so never stands as `\u00..`. */
 const SHORT_ESCAPED = new Set([8, 9, 10, 12, 13]);
@@ -51,17 +61,17 @@ export class RecordScan {
   readonly ends: number[] = [];
   /** The first byte that is not as it must be. */
   bad = -1;
-  #bytes: Uint8Array = new Uint8Array(0);
+  #bytes: Buffer = Buffer.alloc(0);
   #escaped = false;
 
   /** True for a line that is exactly the canonical bytes of an event; else `bad` is set. */
-  event(bytes: Uint8Array, start: number, end: number): boolean {
+  event(bytes: Buffer, start: number, end: number): boolean {
     this.#begin(bytes);
     this.starts.length = 0;
     this.ends.length = 0;
     let at = start;
-    for (const [index, field] of EVENT_FIELDS.entries()) {
-      at = this.#literal(at, field);
+    for (let index = 0; index < EVENT_FIELDS.length; index += 1) {
+      at = this.#literal(at, EVENT_FIELDS[index] ?? CLOSE);
       if (at === -1) return false;
       this.starts.push(at);
       at = this.#value(at, 1, index === 1);
@@ -72,13 +82,13 @@ export class RecordScan {
   }
 
   /** True for a line that is canonical JSON of any kind; else `bad` is set. */
-  canonical(bytes: Uint8Array, start: number, end: number): boolean {
+  canonical(bytes: Buffer, start: number, end: number): boolean {
     this.#begin(bytes);
     const at = this.#value(start, 0, false);
     return at !== -1 && (at === end || this.#ends(at, end));
   }
 
-  #begin(bytes: Uint8Array): void {
+  #begin(bytes: Buffer): void {
     this.#bytes = bytes;
     this.leaves.length = 0;
     this.bad = -1;
@@ -193,8 +203,7 @@ export class RecordScan {
   }
 
   #text(start: number): string {
-    const text = Buffer.from(this.#bytes.subarray(start, this.#string(start))).toString("utf8");
-    return String(JSON.parse(text));
+    return String(JSON.parse(this.#bytes.toString("utf8", start, this.#string(start))));
   }
 
   /** Exactly `{"$sealed":string,"salt":string,"value":any}`, the last two optional: nothing else may hide in a leaf. */
@@ -234,19 +243,32 @@ export class RecordScan {
     return this.#bytes[at] === QUOTE ? this.#string(at) : this.#fail(at);
   }
 
+  /** A number as ECMAScript writes it. Those of few digits have one spelling; the rest are written again to see. */
   #number(start: number): number {
     const bytes = this.#bytes;
-    const first = bytes[start] === 45 ? start + 1 : start;
-    let at = first;
-    for (let byte = bytes[at] ?? 0; byte >= 48 && byte <= 57; byte = bytes[at] ?? 0) at += 1;
-    const digits = at - first;
-    // Whole numbers of few digits are written in one way only.
-    if (digits > 0 && digits <= 15 && !NUMBER_BYTES.has(bytes[at] ?? 0)) {
-      const zero = bytes[first] === 48 && (digits > 1 || first > start);
-      return zero ? this.#fail(first) : at;
-    }
-    while (NUMBER_BYTES.has(bytes[at] ?? 0)) at += 1;
-    const text = String.fromCharCode(...bytes.subarray(start, Math.min(at, start + 64)));
+    const first = bytes[start] === MINUS ? start + 1 : start;
+    let at = this.#digits(first);
+    const whole = at - first;
+    let digits = whole;
+    let plain = whole > 0 && (bytes[first] !== ZERO || whole === 1);
+    if (bytes[at] === POINT) {
+      const fraction = at + 1;
+      at = this.#digits(fraction);
+      digits += at - fraction;
+      // A fraction ends in a digit that counts, and what is below 1e-6 has an exponent.
+      plain &&=
+        at > fraction && bytes[at - 1] !== ZERO && (bytes[first] !== ZERO || bytes[fraction] !== ZERO);
+    } else if (whole === 1 && first > start && bytes[first] === ZERO) return this.#fail(first);
+    if (plain && digits <= SURE_DIGITS && NUMBER_BYTES[bytes[at] ?? 0] === 0) return at;
+    while (NUMBER_BYTES[bytes[at] ?? 0] === 1) at += 1;
+    const text = bytes.toString("latin1", start, Math.min(at, start + MAX_NUMBER_BYTES));
     return at > start && String(Number(text)) === text ? at : this.#fail(start);
+  }
+
+  #digits(start: number): number {
+    const bytes = this.#bytes;
+    let at = start;
+    for (let byte = bytes[at] ?? 0; byte >= ZERO && byte <= NINE; byte = bytes[at] ?? 0) at += 1;
+    return at;
   }
 }

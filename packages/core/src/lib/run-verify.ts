@@ -34,6 +34,13 @@ const TERMINAL = new Set(["run.completed", "run.limit_reached", "run.failed", "r
 /** What a finding says besides its place. */
 type About = Omit<Finding, "line" | "offset" | "kind">;
 
+/** An event, where it counts as standing and where it stands. */
+interface PlacedEvent {
+  readonly event: EventReading;
+  readonly seq: number;
+  readonly place: RecordPlace;
+}
+
 class RecordCheck {
   readonly #keys: ReadonlyMap<string, KeyLike>;
   readonly #reader = new EventReader();
@@ -47,7 +54,7 @@ class RecordCheck {
   #events = 0;
   #runId: string | undefined;
   /** The last event in order, and whether the line after it must name its hash. */
-  #last: (EventReading & { readonly place: RecordPlace }) | undefined;
+  #last: PlacedEvent | undefined;
   #linked = true;
   #start: Pick<VerifyResult, "sealed" | "capture"> = {};
   #ended = false;
@@ -87,7 +94,7 @@ class RecordCheck {
     const open = this.#seal === undefined && typeof sealed !== "string" && !this.#ended;
     const status = this.#status(signedBy, open);
     if (status === "open") this.#find("open", { message: "The log has no end, which proves nothing." });
-    const head = this.#last?.stored;
+    const head = this.#last?.event.stored;
     return {
       status,
       ...(this.#runId === undefined ? {} : { runId: this.#runId }),
@@ -153,17 +160,17 @@ class RecordCheck {
     this.#withoutValue += event.withoutValue;
     if (this.#seal !== undefined || this.#redactions.count > 0)
       this.#find("order", { message: "The event stands after the end of the log.", seq, type });
-    this.#follow({ ...event, seq }, altered);
+    this.#follow(event, seq, altered);
   }
 
   #follows(event: EventReading): boolean {
-    const last = this.#last;
+    const last = this.#last?.event;
     return last === undefined || event.prev === last.stored || event.prev === last.computed;
   }
 
   /** Places the event in the chain. */
-  #follow(event: EventReading, altered: boolean): void {
-    const { seq, type } = event;
+  #follow(event: EventReading, seq: number, altered: boolean): void {
+    const { type } = event;
     const place = this.#place;
     const verdict = this.#sequence.take(seq, place);
     if (verdict.kind === "extra") {
@@ -182,7 +189,7 @@ class RecordCheck {
     if (verdict.kind === "next" && this.#linked && !altered) this.#checkLink(event);
     if (seq === 0) this.#begin(event);
     if (TERMINAL.has(type)) this.#ended = true;
-    this.#last = { ...event, place };
+    this.#last = { event, seq, place };
     this.#linked = true;
   }
 
@@ -190,7 +197,8 @@ class RecordCheck {
   #checkLink(event: EventReading): void {
     const last = this.#last;
     if (last !== undefined && !this.#follows(event)) {
-      const { seq, type, stored, place } = last;
+      const { seq, place } = last;
+      const { type, stored } = last.event;
       const message = `Event ${event.seq} names another hash, so event ${seq} is not the one that was written.`;
       this.#find("altered", { message, seq, type, expected: event.prev, found: stored }, place);
     } else if (last === undefined && event.prev !== chainStart(event.runId)) {
@@ -249,10 +257,10 @@ class RecordCheck {
       line.events === this.#sequence.next &&
       this.#linked &&
       last !== undefined &&
-      line.head !== last.stored &&
-      line.head !== last.computed
+      line.head !== last.event.stored &&
+      line.head !== last.event.computed
     ) {
-      const about = { seq: last.seq, type: last.type, expected: line.head, found: last.stored };
+      const about = { seq: last.seq, type: last.event.type, expected: line.head, found: last.event.stored };
       this.#find("altered", { message: "The seal covers another last event.", ...about }, last.place);
     }
     return signature === undefined ? line.keyId : undefined;
@@ -324,7 +332,7 @@ class RecordCheck {
   /** The redactions hang on the seal, or on the last event; known only once all lines were read. */
   #checkFirstRedaction(): void {
     const { first, place } = this.#redactions;
-    const last = this.#last;
+    const last = this.#last?.event;
     if (first === undefined || first.n !== 0 || last === undefined) return;
     const expected = redactionStart(this.#seal?.line, last.stored);
     if (first.prev === expected || (this.#seal === undefined && first.prev === last.computed)) return;
