@@ -1,11 +1,15 @@
 /// <reference lib="dom" />
 import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Browser, type Page, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ToolRegistry, createMemoryStore, err, ok } from "@openfunctions/core";
 import { scriptedAdapter } from "@openfunctions/core/testing";
 import { createOfflineAdapter } from "@openfunctions/adapter-local";
 import { createStarterTools } from "@openfunctions/starter-tools";
+import { openHomeStores } from "openfunctions/app";
 import { createChatServer } from "../src/lib/chat-server.ts";
 import { type Listening, listen } from "../src/lib/listen.ts";
 
@@ -100,6 +104,41 @@ describe.skipIf(!existsSync(CHROMIUM))("the page (needs /usr/bin/chromium)", () 
     expect(await page.locator(".turn img, .turn a").count()).toBe(0);
     expect(outside).toEqual([]);
     await page.close();
+  });
+
+  it("asks the person about a call that needs one, and goes on with the answer", async () => {
+    const home = await openHomeStores(await mkdtemp(join(tmpdir(), "openfunctions-page-")));
+    const deleted: string[] = [];
+    const tools = new ToolRegistry();
+    tools.register({
+      name: "delete_file",
+      description: "Deletes a file.",
+      inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+      contract: {
+        version: "1",
+        authority: { level: "human" },
+        effects: { kind: "destructive" },
+        idempotency: { mode: "none" },
+      },
+      handler: ({ path }) => (deleted.push(path), ok({ deleted: path })),
+    });
+    const calls = ["a.txt", "b.txt"].map((path) => ({ name: "delete_file", args: { path } }));
+    const adapter = scriptedAdapter([{ toolCalls: calls }, { text: "One is gone." }]);
+    const { page, outside } = await openPage(
+      await listen(createChatServer({ adapter, tools, home, reason: "a test" }), { port: 0 }),
+    );
+    await say(page, "tidy up");
+    await page.locator(".answer").nth(1).waitFor();
+    await page.locator(".call", { hasText: "a.txt" }).getByText("Allow").click();
+    await page.locator(".call", { hasText: "b.txt" }).getByText("Deny").click();
+    await page.locator(".agent .said", { hasText: "One is gone." }).waitFor();
+    expect(deleted).toEqual(["a.txt"]);
+    expect(
+      await page.locator(".call").evaluateAll((boxes) => boxes.map((box) => box.dataset.outcome)),
+    ).toEqual(["succeeded", "not_started"]);
+    expect(outside).toEqual([]);
+    await page.close();
+    await home.close();
   });
 
   it("shows a failed call as failed, stops a turn on request, and goes on", async () => {

@@ -20,7 +20,7 @@ afterEach(() => {
 async function open(): Promise<RawStdio> {
   const peer = new RawStdio();
   peers.push(peer);
-  await expect.poll(() => peer.stderr).toContain("up\n");
+  await expect.poll(() => peer.stderr, { timeout: 15_000 }).toContain("up\n");
   return peer;
 }
 

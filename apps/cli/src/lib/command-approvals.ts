@@ -2,6 +2,28 @@
 
 import type { Command } from "commander";
 
+/** Adds what a person does about effects that nobody knows the end of. */
+export function addEffects(program: Command): void {
+  const effects = program.command("effects").description("calls that began and never said how they ended");
+  effects
+    .command("list")
+    .description("effects of unknown outcome; --all shows settled ones, too")
+    .option("--all", "the whole ledger")
+    .option("--json", "print as JSON")
+    .addHelpText("after", "\nExample:\n  openfunctions effects list\n")
+    .action(async (options) => (await import("./command-effects.ts")).listEffects(options));
+  effects
+    .command("settle <key>")
+    .description("write down what you found out")
+    .option("--succeeded <json>", "it happened; the result, or null")
+    .option("--failed <reason>", "it did not happen")
+    .addHelpText(
+      "after",
+      '\nExample:\n  openfunctions effects settle sha256:0123 --failed "no such payment"\n',
+    )
+    .action(async (key, options) => (await import("./command-effects.ts")).settleEffect(key, options));
+}
+
 /** Adds the group to the program. */
 export function addApprovals(program: Command, from: (command: Command) => Command): void {
   const approvals = program.command("approvals").description("calls that wait for a person");

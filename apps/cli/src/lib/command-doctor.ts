@@ -3,7 +3,10 @@
 import { access, constants, mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { probeLocal } from "@openfunctions/adapter-local";
+import type { EffectEntry } from "@openfunctions/core";
+import { describeEffect } from "./command-effects.ts";
 import { dataHome } from "./data-home.ts";
+import { withHomeStores } from "./home-stores.ts";
 import { CommandFailure, EXIT, print, printJson } from "./output.ts";
 
 interface Finding {
@@ -73,7 +76,30 @@ async function checkHome(home: string): Promise<readonly Finding[]> {
   return [
     { check: "Data folder", ok: true, detail: home },
     ...(await Promise.all(files.map((file) => checkStore(join(stores, file))))),
+    ...(await checkRuns(home)),
   ];
+}
+
+/** The database, and what in it waits for a person. */
+async function checkRuns(home: string): Promise<readonly Finding[]> {
+  try {
+    return await withHomeStores(home, async ({ approvals, ledger }) => {
+      const waiting = await approvals.list({ state: "pending" });
+      const unknown: EffectEntry[] = [];
+      for await (const entry of ledger.list({ state: "unknown" })) unknown.push(entry);
+      return [
+        { check: "Database", ok: true, detail: join(home, "openfunctions.db") },
+        { check: "Approvals", ok: true, detail: `${waiting.length} waiting` },
+        ...unknown.map((entry) => ({
+          check: "Effect of unknown outcome",
+          ok: false,
+          detail: `${describeEffect(entry)}; find out, then: openfunctions effects settle ${entry.intent.key}`,
+        })),
+      ];
+    });
+  } catch (cause) {
+    return [{ check: "Database", ok: false, detail: cause instanceof Error ? cause.message : String(cause) }];
+  }
 }
 
 async function checkStore(path: string): Promise<Finding> {

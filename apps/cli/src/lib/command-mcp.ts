@@ -1,8 +1,9 @@
 /** `openfunctions mcp`: the tools over MCP, on stdio by default. */
 
-import { type Logger, ConfigError } from "@openfunctions/core";
-import { startServer } from "@openfunctions/mcp-server";
+import { type Logger, type ToolRegistry, ConfigError } from "@openfunctions/core";
+import { type McpServerOptions, startServer } from "@openfunctions/mcp-server";
 import { dataHome } from "./data-home.ts";
+import { withHomeStores } from "./home-stores.ts";
 import { openTools } from "./open-tools.ts";
 import { CommandFailure, EXIT, describeError, note, printable } from "./output.ts";
 
@@ -22,13 +23,25 @@ export async function mcpCommand(options: McpCommandOptions): Promise<void> {
       EXIT.usage,
     );
   const logger = stderrLogger();
-  const tools = await openTools({
-    home: dataHome(),
-    ...(options.from === undefined ? {} : { from: options.from }),
+  const home = dataHome();
+  const tools = await openTools({ home, ...(options.from === undefined ? {} : { from: options.from }) });
+  await withHomeStores(home, async ({ runs, ledger, recover }) => {
+    const unknown = await recover(tools);
+    if (unknown.length > 0)
+      note(`${unknown.length} effect(s) have an unknown outcome: openfunctions effects list`);
+    await serve(tools, options, { logger, runStore: runs, ledger });
   });
+}
+
+async function serve(
+  tools: ToolRegistry,
+  options: McpCommandOptions,
+  kept: Required<Pick<McpServerOptions, "logger" | "runStore" | "ledger">>,
+): Promise<void> {
+  const { logger } = kept;
   const server = await startServer(tools, {
+    ...kept,
     name: "openfunctions",
-    logger,
     transport: options.http === true ? "http" : "stdio",
     ...(options.http === true
       ? { http: { port: readPort(options.port), ...tokenOf(options.tokenEnv) } }

@@ -1,7 +1,7 @@
 /** The command line: names, options and help; what they do stands in the command files, loaded when called. */
 
 import { Command, type CommanderError } from "commander";
-import { addApprovals } from "./command-approvals.ts";
+import { addApprovals, addEffects } from "./command-approvals.ts";
 import { addRuns } from "./command-runs.ts";
 import { EXIT } from "./output.ts";
 
@@ -29,6 +29,7 @@ export function createProgram(version: string): Command {
   addRun(program);
   addResume(program);
   addApprovals(program, withFrom);
+  addEffects(program);
   addRuns(program, withFrom);
   addMcp(program);
   addTools(program);

@@ -1,7 +1,7 @@
 /** What an application may decide about its MCP server, checked once before anything starts. */
 
 import { ConfigError, silentLogger } from "@openfunctions/core";
-import type { Grant, Logger, Principal, RunStore, ToolFilter } from "@openfunctions/core";
+import type { EffectLedger, Grant, Logger, Principal, RunStore, ToolFilter } from "@openfunctions/core";
 
 /** Who a token belongs to. */
 export interface TokenOwner {
@@ -70,6 +70,8 @@ export interface McpServerOptions {
   readonly http?: McpHttpOptions;
   /** Where each call is recorded, as a run of kind `call`. */
   readonly runStore?: RunStore;
+  /** The account of calls with effects. Default: the registry's. */
+  readonly ledger?: EffectLedger;
   /** Default: silent. */
   readonly logger?: Logger;
 }

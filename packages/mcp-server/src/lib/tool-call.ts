@@ -53,11 +53,18 @@ export async function callTool(
   if (progress !== undefined) context.onProgress = (update) => progress.report(update);
   const gate = lanes.enter(lane);
   try {
-    const { runStore: store, logger } = options;
-    const recorded = { store, logger, actor: { name: `mcp:${client}` }, gate, ...parentTrace(env.request) };
+    const { runStore: store, logger, ledger } = options;
+    const held = { gate, ...(ledger === undefined ? {} : { ledger }) };
+    const recorded = {
+      store,
+      logger,
+      actor: { name: `mcp:${client}` },
+      ...held,
+      ...parentTrace(env.request),
+    };
     const result =
       store === undefined
-        ? await view.execute(tool.name, args, { ...context, scope: { gate } })
+        ? await view.execute(tool.name, args, { ...context, scope: held })
         : (await runCall(view, { name: tool.name, args }, { ...context, ...recorded, store })).result;
     const missing = missingCapability(result);
     if (missing !== undefined && env.request.envelope !== undefined) throw missing;
