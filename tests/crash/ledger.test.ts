@@ -1,0 +1,148 @@
+/** A process killed at every step of a run with effects: no effect twice, none lost, whatever is unknown is told. */
+
+import { randomUUID } from "node:crypto";
+import { type RunRecord, RecordError } from "@openfunctions/core";
+import { checkRetry } from "@openfunctions/core/records";
+import { describe, expect, it } from "vitest";
+import { checkBooks, entriesOf, orderIn, orderOf, settleByHand, stillToPay } from "./support/books.ts";
+import { type World, forEachTwo, inWorld, sample } from "./support/processes.ts";
+import type { ShopJob } from "./support/shop-program.ts";
+import { type PaymentPlan, type Shop, openShop } from "./support/shop.ts";
+
+const PLAN = {
+  runId: "first",
+  lineage: { taskId: "month-end" },
+  rounds: [
+    [{ tool: "charge_keyed", order: "A" }],
+    [{ tool: "charge_once", order: "B" }],
+    [
+      { tool: "charge_asked", order: "C" },
+      { tool: "charge_keyed", order: "D" },
+    ],
+  ],
+} as const satisfies PaymentPlan;
+const CHARGES = PLAN.rounds.flat();
+const ORDERS = CHARGES.map(({ order }) => order);
+
+describe("killed at a step", () => {
+  it("runs L10, Z35: of a run with payments, every effect happens once and is accounted for", async () => {
+    const steps = await stepsOf((world) => world.run({ do: "pay", plans: [PLAN] }));
+    expect(steps.length).toBeGreaterThan(50);
+    await forEachTwo(sample(steps, 12), ({ n, name }) =>
+      told(name, () =>
+        inWorld(async (world) => {
+          await world.run({ do: "pay", plans: [PLAN] }, n);
+          await payTheRest(world);
+        }),
+      ),
+    );
+  }, 240_000);
+
+  it("of the recovery after a kill while something was paid: another recovery finds the same", async () => {
+    const steps = await stepsOf(async (world) => {
+      await killWhile(world, "inside charge C");
+      return world.run({ do: "recover" });
+    });
+    const cases = steps.flatMap(({ n, name }) => ORDERS.map((order) => ({ n, name, order })));
+    await forEachTwo(sample(cases, 5), ({ n, name, order }) =>
+      told(`${name}, while ${order} was paid`, () =>
+        inWorld(async (world) => {
+          await killWhile(world, `inside charge ${order}`);
+          // Where there is less to recover there are fewer steps.
+          await world.run({ do: "recover" }, n);
+          await payTheRest(world);
+        }),
+      ),
+    );
+  }, 240_000);
+
+  it("of the second attempt, with the first unknown: the key still has one effect", async () => {
+    const again: ShopJob = { do: "pay", plans: [{ ...PLAN, runId: "second" }] };
+    const steps = await stepsOf(async (world) => {
+      await killWhile(world, "inside charge A");
+      return world.run(again);
+    });
+    await forEachTwo(sample(steps, 3), ({ n, name }) =>
+      told(name, () =>
+        inWorld(async (world) => {
+          await killWhile(world, "inside charge A");
+          // Not even recovered: whoever starts next finds the keys in the ledger.
+          await world.run(again, n);
+          await payTheRest(world);
+        }),
+      ),
+    );
+  }, 240_000);
+
+  it("of a run for which two processes recover at the same moment: both see the same, neither fails", async () => {
+    await forEachTwo(sample([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 2), () =>
+      inWorld(async (world) => {
+        await killWhile(world, "inside charge B");
+        const both = [1, 2].map(() => world.start({ do: "recover" }, { wait: true }));
+        await Promise.all(both.map(({ ready }) => ready));
+        for (const { go } of both) go();
+        const ends = await Promise.all(both.map(({ end }) => end));
+        // Failed, suspended, unknown: one of them ended the run; both tell of the payment.
+        expect(ends.map(({ answer = "" }) => answer).sort()).toEqual(["0 0 1", "1 0 1"]);
+        await payTheRest(world);
+      }),
+    );
+  }, 240_000);
+});
+
+/** Kills the first attempt at a step of this name. */
+async function killWhile(world: World, step: string): Promise<void> {
+  expect((await world.run({ do: "pay", plans: [PLAN] }, step)).killed).toBe(true);
+}
+
+/** The steps of a process that nobody kills. */
+async function stepsOf(
+  work: (world: World) => Promise<{ readonly passed: readonly string[] }>,
+): Promise<readonly { readonly n: number; readonly name: string }[]> {
+  const { passed } = await inWorld(work);
+  return passed.map((step, index) => ({ n: index + 1, name: `step ${index + 1}, ${step}` }));
+}
+
+/** Says at which step a check failed. */
+async function told<T>(step: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new Error(`Killed at ${step}: ${String(cause)}`, { cause });
+  }
+}
+
+/** Recovers, and tries again until all is paid, with a person's word where only a person can know. */
+async function payTheRest(world: World): Promise<void> {
+  const shop = await openShop(world.place);
+  try {
+    const { records } = await checkBooks(world, shop);
+    const last = records[0];
+    const lineage = last === undefined ? PLAN.lineage : await retryLineage(world, shop, last);
+    const rest = await stillToPay(shop, CHARGES);
+    const paid = await shop.pay({ runId: randomUUID(), lineage, rounds: rest.map((charge) => [charge]) })
+      .result;
+    expect(paid.record.toolCalls.map(({ outcome }) => outcome)).toEqual(rest.map(() => "succeeded"));
+    expect(ORDERS.map((order) => world.service.chargesOf(order))).toEqual(ORDERS.map(() => 1));
+    await settleByHand(world, shop);
+    const { entries } = await checkBooks(world, shop);
+    expect(entries.every(({ state }) => state === "done")).toBe(true);
+  } finally {
+    await shop.close();
+  }
+}
+
+/** A retry is refused exactly where a charge that must not be repeated is unknown; then a person settles it. */
+async function retryLineage(world: World, shop: Shop, record: RunRecord): Promise<PaymentPlan["lineage"]> {
+  const { tools } = shop;
+  const unknown = record.toolCalls.filter(
+    ({ toolName, outcome }) => toolName !== "charge_keyed" && outcome === "unknown",
+  );
+  if (unknown.length === 0) return checkRetry(record, { tools });
+  expect(unknown.map(orderOf)).toEqual(["B"]);
+  expect(() => checkRetry(record, { tools })).toThrow(RecordError);
+  const left = (await entriesOf(shop)).filter(({ state }) => state === "unknown");
+  expect(left.map(({ intent }) => orderIn(intent.args))).toContain("B");
+  await settleByHand(world, shop);
+  return checkRetry(record, { tools, force: { reason: "A person looked at the service." } });
+}
