@@ -1,5 +1,6 @@
 /** Approval tickets and suspended runs: what a person allowed, exactly that runs, exactly once. */
 
+import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
 import {
   type ApprovalStore,
@@ -11,7 +12,7 @@ import type { CapabilityContract } from "./contract.ts";
 import { createEffectLedger } from "./effect-ledger.ts";
 import type { Json } from "./json.ts";
 import { userMessage } from "./message.ts";
-import { createPorts } from "./ports.ts";
+import { type Ports, createPorts } from "./ports.ts";
 import type { Principal } from "./principal.ts";
 import { recoverRuns } from "./recover-runs.ts";
 import { replayRun } from "./replay-run.ts";
@@ -399,16 +400,71 @@ describe("recoverRuns", () => {
     expect(place.deleted).toEqual(["a.txt"]);
   });
 
+  it("leaves a run suspended again whose resumption was killed before the approved call began", async () => {
+    const place = world();
+    const { runId, tickets } = await asked(place);
+    await place.approvals.resolve(tickets[0]?.ticketId ?? "", yes);
+    await (
+      await resume(place, runId, [{ text: "done" }])
+    ).result;
+    const cut = createMemoryRunStore();
+    for await (const event of place.store.read(runId)) {
+      if (event.type === "approval.consumed") break;
+      const dead = event.type === "run.started" ? asDead(event) : event;
+      const gone =
+        dead.type === "run.resumed"
+          ? { ...dead, data: { ...dead.data, process: { pid: 2 ** 30, host: hostname() } } }
+          : dead;
+      await cut.append(runId, [gone], { expectedSeq: event.seq });
+    }
+    expect(await recoverRuns(cut, { ports: { clock: place.clock } })).toMatchObject({ suspended: [runId] });
+    // The ticket was used up meanwhile: it lets nothing run again.
+    const { result } = await resume({ ...place, store: cut }, runId, [{ text: "done" }]);
+    expect((await result).record.toolCalls[0]).toMatchObject({
+      outcome: "not_started",
+      code: "approval_used",
+    });
+    expect(place.deleted).toEqual(["a.txt"]);
+  });
+
+  it("takes a run for dead that an earlier process with the same number wrote", async () => {
+    const { store, run } = await stalled({
+      clock: { ...createPorts().clock, now: () => performance.timeOrigin - 1 },
+    });
+    expect(await recoverRuns(store)).toMatchObject({ failed: [run.runId] });
+    run.abort();
+    await run.result;
+  });
+
+  it("leaves a run alone that another process recovers at the same time", async () => {
+    const { store, run } = await stalled({});
+    const cut = createMemoryRunStore();
+    for await (const event of store.read(run.runId)) {
+      const dead = event.type === "run.started" ? asDead(event) : event;
+      await cut.append(run.runId, [dead], { expectedSeq: event.seq });
+    }
+    run.abort();
+    await run.result;
+    const [first, second] = await Promise.all([recoverRuns(cut), recoverRuns(cut)]);
+    expect([...first.failed, ...second.failed]).toEqual([run.runId]);
+  });
+
   it("leaves a run alone whose process lives", async () => {
-    const store = createMemoryRunStore();
-    const adapter = scriptedAdapter([{ stall: true }]);
-    const run = runLoop({ adapter, messages: [userMessage("hi")], store });
-    for await (const event of run) if (event.type === "model.requested") break;
+    const { store, run } = await stalled({});
     expect(await recoverRuns(store)).toEqual({ failed: [], suspended: [], unknown: [] });
     run.abort();
     await run.result;
   });
 });
+
+/** A run that waits for its model for ever. */
+async function stalled(ports: Partial<Ports>) {
+  const store = createMemoryRunStore();
+  const adapter = scriptedAdapter([{ stall: true }]);
+  const run = runLoop({ adapter, messages: [userMessage("hi")], store, ports });
+  while ((await store.get(run.runId)) === undefined) await new Promise((resolve) => setImmediate(resolve));
+  return { store, run };
+}
 
 /** The same start by a process that is gone. */
 function asDead<T extends { readonly data: { readonly environment: object } }>(event: T): T {

@@ -192,6 +192,26 @@ describe("effect ledger", () => {
     expect((await ledger.begin(intent())).state).toBe("unknown");
   });
 
+  it("keeps an effect unknown where the repeat of it did not even start", async () => {
+    const ledger = createEffectLedger(createMemoryStore<Json>());
+    const gone = { callId: "c1", error: "", success: false, retryable: false, code: "x" } as const;
+    await ledger.begin(intent({ repeatable: true }));
+    await ledger.finish("sha256:1", { ...gone, outcome: "unknown" });
+    expect((await ledger.begin(intent({ repeatable: true, callId: "c2" }))).state).toBe("fresh");
+    await ledger.finish("sha256:1", { ...gone, callId: "c2", outcome: "not_started" });
+    expect(await all(ledger.list())).toMatchObject([{ state: "unknown", intent: { callId: "c2" } }]);
+    await ledger.begin(intent({ key: "sha256:2" }));
+    await ledger.finish("sha256:2", { ...gone, outcome: "not_started" });
+    expect(await all(ledger.list())).toHaveLength(1);
+  });
+
+  it("does not settle what another call has begun again meanwhile", async () => {
+    const ledger = createEffectLedger(createMemoryStore<Json>());
+    await ledger.begin(intent());
+    await ledger.reconcile("sha256:1", { outcome: "failed", error: "an old answer" });
+    expect((await ledger.begin(intent())).state).toBe("in_flight");
+  });
+
   it("keeps no secret of the arguments", async () => {
     const { tools, store } = payments();
     await tools.execute("charge", { amount: 1, note: "x" }, { idempotencyKey: "k" });

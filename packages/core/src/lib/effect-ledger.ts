@@ -32,6 +32,8 @@ export interface EffectEntry {
   readonly intent: EffectIntent;
   readonly state: "in_flight" | "done" | "unknown";
   readonly writer: { readonly pid: number; readonly host: string };
+  /** An earlier call with this key may have had the effect already. */
+  readonly repeats?: true;
   readonly result?: CallResult;
 }
 
@@ -52,9 +54,9 @@ export type ReconcileDecision =
 export interface EffectLedger {
   /** Writes the intent, unless its key is taken: then it says by what. */
   begin(intent: EffectIntent): Promise<EffectStart>;
-  /** Writes the outcome. `not_started` takes the intent back. */
+  /** Writes the outcome. `not_started` takes the intent back, and leaves unknown what an earlier call left so. */
   finish(key: Digest, result: CallResult): Promise<void>;
-  /** Settles an entry that is not done; nothing for `still_unknown` and for one that is. */
+  /** Settles an entry that is unknown; nothing for `still_unknown`, and for one that is done or at work by now. */
   reconcile(key: Digest, decision: ReconcileDecision): Promise<void>;
   /** All entries, or those in one state; an intent that nobody works on any more is listed as unknown. */
   list(filter?: { readonly state?: EffectEntry["state"] }): AsyncIterable<EffectEntry>;
@@ -86,20 +88,24 @@ export function createEffectLedger(
     begin: async (intent) => {
       let start: EffectStart = { state: "fresh" };
       await store.update(PREFIX + intent.key, (value) => {
-        start = startOf(read(value), intent);
-        return start.state === "fresh" ? { set: toJson(inFlight(intent)) } : { keep: true };
+        const entry = read(value);
+        start = startOf(entry, intent);
+        if (start.state !== "fresh") return { keep: true };
+        const repeats = entry?.state === "unknown" ? { repeats: true as const } : {};
+        return { set: toJson({ ...inFlight(intent), ...repeats }) };
       });
       return start;
     },
     finish: (key, result) =>
       change(key, (entry) => {
-        if (result.outcome === "not_started") return { delete: true };
+        if (result.outcome === "not_started")
+          return entry.repeats === true ? { set: toJson({ ...entry, state: "unknown" }) } : { delete: true };
         const state = result.outcome === "unknown" ? "unknown" : "done";
         return { set: toJson({ ...entry, state, result }) };
       }),
     reconcile: (key, decision) =>
       change(key, (entry) => {
-        if (entry.state === "done" || decision.outcome === "still_unknown") return { keep: true };
+        if (entry.state !== "unknown" || decision.outcome === "still_unknown") return { keep: true };
         return { set: toJson({ ...entry, state: "done", result: toResult(entry.intent.callId, decision) }) };
       }),
     list: async function* ({ state } = {}) {

@@ -12,6 +12,7 @@ import { createRedactor } from "./redactor.ts";
 import type { RecordSigner } from "./record-line.ts";
 import type { CallResult } from "./result.ts";
 import type { AnyRunEvent } from "./run-event.ts";
+import { foldRun } from "./run-fold.ts";
 import { RunLog } from "./run-log.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { RunStore } from "./run-store.ts";
@@ -103,12 +104,12 @@ class RunRecovery {
     }
   }
 
-  async recover(record: RunRecord): Promise<void> {
-    const { runId } = record;
+  async recover({ runId }: RunRecord): Promise<void> {
     const { signer } = this.#options;
     const events: AnyRunEvent[] = [];
     for await (const event of this.#store.read(runId)) events.push(event);
-    if (isLive(events, record, this.#ports.clock.now())) return;
+    const record = foldRun(events);
+    if (record.status !== "running" || isLive(events, record, this.#ports.clock.now())) return;
     const log = new RunLog({
       runId,
       ports: this.#ports,
@@ -121,9 +122,12 @@ class RunRecovery {
       ...(record.sealed === false || signer === undefined ? {} : { signer }),
     });
     this.#settleCalls(log, record);
-    this.#end(log, record);
+    const status = this.#end(log, record);
     await log.flush();
+    // Another process recovers the same run, and was first.
+    if (log.failure?.code === "store_conflict") return;
     if (log.failure !== undefined) throw log.failure;
+    (status === "suspended" ? this.#suspended : this.#failed).push(runId);
   }
 
   /** Writes down what was found out about calls that began and never said how they ended. */
@@ -143,9 +147,10 @@ class RunRecovery {
     }
   }
 
-  #end(log: RunLog, record: RunRecord): void {
-    const pending = record.toolCalls.flatMap(({ callId, authority, endedAt }) =>
-      authority?.decision === "pending" && authority.ticketId !== undefined && endedAt === undefined
+  /** A call with a ticket that never began can still be resumed, whatever became of the ticket. */
+  #end(log: RunLog, record: RunRecord): "suspended" | "failed" {
+    const pending = record.toolCalls.flatMap(({ callId, authority, startedAt, endedAt }) =>
+      authority?.ticketId !== undefined && startedAt === undefined && endedAt === undefined
         ? [{ callId, ticketId: authority.ticketId }]
         : [],
     );
@@ -154,15 +159,14 @@ class RunRecovery {
     );
     if (pending.length > 0 && !halfDone) {
       log.emit("run.suspended", { stopReason: "approval_required", pending });
-      this.#suspended.push(record.runId);
-      return;
+      return "suspended";
     }
     const message = log.seal("The process that ran this ended before the run did.");
     log.emit("run.failed", {
       stopReason: "internal_error",
       error: { code: "run_failed", message, retryable: true },
     });
-    this.#failed.push(record.runId);
+    return "failed";
   }
 }
 
@@ -174,6 +178,9 @@ function callKey({ runId, callId }: { readonly runId?: string; readonly callId: 
 function isLive(events: readonly AnyRunEvent[], record: RunRecord, nowMs: number): boolean {
   const resumed = events.findLast((event) => event.type === "run.resumed");
   const writer = resumed?.data.process ?? record.environment.process;
-  if (writer?.host === hostname()) return isAlive(writer.pid);
-  return nowMs < Date.parse(resumed?.at ?? record.startedAt) + record.limits.wallMs + GRACE_MS;
+  const sinceMs = Date.parse(resumed?.at ?? record.startedAt);
+  if (writer?.host !== hostname()) return nowMs < sinceMs + record.limits.wallMs + GRACE_MS;
+  // A container that starts again gives the same number: what is older than this process is not its own.
+  const isOlder = writer.pid === process.pid && sinceMs < performance.timeOrigin;
+  return isAlive(writer.pid) && !isOlder;
 }
