@@ -18,5 +18,7 @@ export default defineConfig({
     // leaves one behind would kill its user's process too.
     execArgv: ["--unhandled-rejections=strict"],
     testTimeout: 30_000,
+    // A child that starts while other suites run needs its time.
+    expect: { poll: { timeout: 10_000 } },
   },
 });

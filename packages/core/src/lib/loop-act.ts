@@ -2,7 +2,7 @@
 
 import type { ToolCall } from "./adapter.ts";
 import type { CallContext } from "./call-context.ts";
-import { isPlainObject } from "./json.ts";
+import { canonicalJson, isPlainObject } from "./json.ts";
 import type { RunState } from "./loop-state.ts";
 import type { Message, ToolResultPart } from "./message.ts";
 import { resultText } from "./model-content.ts";
@@ -27,7 +27,9 @@ export async function act(
   reveal(state, calls, results);
   const message: Message = { role: "tool", content: parts };
   state.append(message);
-  if (parts.some((part, index) => part.result !== plainText(results[index]))) state.recordMessage(message);
+  const tellsMore = parts.some((part, index) => part.result !== textOnRecord(results[index]));
+  // Only a whole record is read again; there the text has to be found, or be what the result says.
+  if (state.options.capture === "full" && tellsMore) state.recordMessage(message);
   return results;
 }
 
@@ -38,8 +40,10 @@ export function pendingCall(result: CallResult): readonly PendingCall[] {
   return typeof ticketId === "string" ? [{ callId: result.callId, ticketId }] : [];
 }
 
-function plainText(result: CallResult | undefined): string | undefined {
-  return result === undefined ? undefined : resultText(result);
+/** What the text of a result is once it was written canonically and read again: objects have lost their order. */
+function textOnRecord(result: CallResult | undefined): string | undefined {
+  if (result?.success !== true || typeof result.data === "string") return result && resultText(result);
+  return resultText({ ...result, data: JSON.parse(canonicalJson(result.data)) });
 }
 
 function answer(state: RunState, call: ToolCall, index: number): CallResult | Promise<CallResult> {

@@ -117,7 +117,7 @@ export class RecordedRun {
 
   /** What the model read of a result, where that was not its plain text. */
   contentOf(callId: string): ModelContent | undefined {
-    const { next } = this;
+    const next = this.events.slice(this.#seq).find((event) => event.type !== "tools.revealed");
     if (next?.type !== "message.appended" || next.data.role !== "tool") return undefined;
     const { content } = openLeaf(next.data.message, { seq: next.seq, leaf: "/data/message" });
     if (typeof content === "string") return undefined;

@@ -1,10 +1,13 @@
 /** Any recorded run is made again to the same head, with no model and no tool. */
 
+import fastCheck from "fast-check";
 import { describe, expect, it } from "vitest";
+import { arbitraryRunPlan, playRun } from "./__fixtures__/arbitrary-run.ts";
 import { generateStructured } from "./structured.ts";
 import type { Json } from "./json.ts";
 import { OpenFunctionsError, ProviderError } from "./errors.ts";
 import { userMessage } from "./message.ts";
+import { encodeRecordLine } from "./record-file.ts";
 import { replayRun } from "./replay-run.ts";
 import { err, ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
@@ -14,6 +17,7 @@ import { runLoop } from "./run-loop.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { type ScriptStep, scriptedAdapter } from "./testing/scripted-adapter.ts";
 
+const SCALE = Number(process.env["OPENFUNCTIONS_TEST_SCALE"] ?? "0.1");
 const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function registry(): ToolRegistry {
@@ -42,7 +46,8 @@ function registry(): ToolRegistry {
     name: "save",
     description: "Saves a note.",
     inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-    handler: ({ text }) => (text === "" ? err("nothing to save") : ok({ saved: text })),
+    handler: ({ text }) =>
+      text === "" ? err("nothing to save") : ok({ saved: text, at: 1, by: { z: 1, a: 2 } }),
   });
   tools.register({
     name: "breaks",
@@ -112,7 +117,12 @@ async function record(
     store,
   });
   await run.result;
-  return all(store.read(run.runId));
+  return asFile(await all(store.read(run.runId)));
+}
+
+/** The events as a record file gives them back. */
+function asFile(events: readonly AnyRunEvent[]): readonly AnyRunEvent[] {
+  return events.map((event) => JSON.parse(encodeRecordLine(event)));
 }
 
 async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
@@ -263,6 +273,19 @@ describe("replayRun", () => {
       expect(report).toEqual({ head: events.at(-1)?.hash, events: events.length, complete: true });
     },
   );
+
+  it("reaches the head of any generated run, up to an end from outside", { timeout: 120_000 }, async () => {
+    await fastCheck.assert(
+      fastCheck.asyncProperty(arbitraryRunPlan, async (plan) => {
+        const { events, result } = await playRun({ ...plan, capture: "full" });
+        const report = await replayRun(asFile(events));
+        const fromOutside = result.status === "cancelled" || result.stopReason === "internal_error";
+        expect(report.events).toBeGreaterThanOrEqual(events.length - (fromOutside ? 1 : 0));
+        expect(report.head).toBe(events[report.events - 1]?.hash);
+      }),
+      { numRuns: Math.max(100, 2_000 * SCALE) },
+    );
+  });
 
   it("replays structured output with its repair round", async () => {
     const store = createMemoryRunStore();

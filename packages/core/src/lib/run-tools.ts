@@ -1,6 +1,7 @@
 /** The tools of one run: its snapshot, what the model may see of it, and how more is revealed. */
 
 import type { ModelTool } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import { describeTool } from "./model-content.ts";
 import { ok } from "./result.ts";
 import type { ToolSummary } from "./run-event.ts";
@@ -50,17 +51,18 @@ export class RunTools {
   /** Definitions as data, so that a record file can be replayed alone. */
   definitions(): readonly object[] {
     return this.#listing.sorted.map(
-      ({ name, description, parameters, output, contract, tags, strict, examples }) => ({
-        name,
-        description,
-        parameters,
-        output,
-        contract,
-        tags,
-        strict,
-        examples,
-        deferred: this.view.isDeferred(name) || undefined,
-      }),
+      ({ name, description, parameters, output, contract, tags, strict, examples }) =>
+        defined({
+          name,
+          description,
+          parameters,
+          output,
+          contract,
+          tags,
+          strict,
+          examples,
+          deferred: this.view.isDeferred(name) || undefined,
+        }),
     );
   }
 
