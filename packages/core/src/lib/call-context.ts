@@ -47,6 +47,8 @@ export interface CallScope {
   /** In place of the registry's. */
   readonly approvals?: ApprovalStore;
   readonly ledger?: EffectLedger;
+  /** The run is this call and no more, so a key given for it holds beyond the run. */
+  readonly isDirect?: true;
   /** Tickets are asked for: whoever runs this call can wait and come back to it. */
   readonly canWait?: boolean;
   /** The call was asked for before the run was suspended; its request is recorded already. */

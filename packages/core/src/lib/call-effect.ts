@@ -57,8 +57,8 @@ export function effectKey({ tool, args, callId, context }: KeyedCall): EffectKey
   return { key, handed: key, idempotency: { source: "derived", scope } };
 }
 
-function scopeId({ run }: CallContext, scope: "call" | "run" | "task"): string | undefined {
-  if (run === undefined) return undefined;
+function scopeId({ run, scope: of }: CallContext, scope: "call" | "run" | "task"): string | undefined {
+  if (run === undefined || of?.isDirect === true) return undefined;
   return scope === "task" ? (run.taskId ?? run.rootRunId) : run.runId;
 }
 

@@ -9,6 +9,7 @@ import type { Json } from "./json.ts";
 import { err, ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 import { createMemoryRunStore } from "./run-store.ts";
+import { runCall } from "./run-call.ts";
 import { runLoop } from "./run-loop.ts";
 import { fakeClock } from "./testing/fakes.ts";
 import { scriptedAdapter } from "./testing/scripted-adapter.ts";
@@ -81,6 +82,23 @@ describe("effect ledger", () => {
     expect(second).toEqual({ ...first, callId: second.callId, replayed: true });
     await tools.execute("charge", { amount: 1 }, { idempotencyKey: "order-8" });
     expect(charged).toHaveLength(2);
+  });
+
+  it("knows a caller's key again in another recorded call, and keeps callers apart", async () => {
+    const { tools, charged } = payments({ contract: once });
+    const call = (idempotencyKey: string, owner: string) =>
+      runCall(
+        tools,
+        { name: "charge", args: { amount: 1 } },
+        { store: createMemoryRunStore(), idempotencyKey, owner },
+      );
+    const first = await call("order-7", "ann");
+    const second = await call("order-7", "ann");
+    expect(second.result).toMatchObject({ success: true, replayed: true });
+    expect(second.record.toolCalls[0]?.idempotency?.replayOf).toBe(first.result.callId);
+    await call("order-7", "bob");
+    await call("order-8", "ann");
+    expect(charged).toHaveLength(3);
   });
 
   it("lets the second caller wait for the first that is at work", async () => {

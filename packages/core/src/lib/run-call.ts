@@ -59,6 +59,7 @@ export async function runCall(
     run: context,
     scope: {
       gate: options.gate ?? createGate(1),
+      isDirect: true,
       ...(options.ledger === undefined ? {} : { ledger: options.ledger }),
       journal: new LogJournal(log, late, { round: 0, index: 0 }),
     },
