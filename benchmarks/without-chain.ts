@@ -18,7 +18,9 @@ registerHooks({
     const loaded = nextLoad(url, context);
     const emptied = [...EMPTIED].find(([file]) => url.endsWith(file))?.[1];
     if (emptied === undefined || loaded.source === undefined || loaded.source === null) return loaded;
-    return { ...loaded, source: withoutBody(loaded.source.toString(), emptied) };
+    const source =
+      typeof loaded.source === "string" ? loaded.source : new TextDecoder().decode(loaded.source);
+    return { ...loaded, source: withoutBody(source, emptied) };
   },
 });
 

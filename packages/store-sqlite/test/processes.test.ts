@@ -78,10 +78,9 @@ describe("several processes on one file", () => {
       const { rows, last } = Object(
         raw.prepare("SELECT count(*) AS rows, max(seq) AS last FROM openfunctions_run_events").get(),
       );
-      const { events } = Object(raw.prepare("SELECT events FROM openfunctions_runs").get());
       raw.close();
       // Each append but the first holds three events.
-      expect([rows, last + 1, (rows - 1) % 3]).toEqual([events, events, 0]);
+      expect([last + 1, (rows - 1) % 3]).toEqual([rows, 0]);
       expect(rows).toBeGreaterThanOrEqual(1 + (told - 1) * 3);
       const stores = await openSqlite({ file });
       expect((await stores.runStore().get("killed"))?.status).toBe("running");

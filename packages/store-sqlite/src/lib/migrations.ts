@@ -15,7 +15,8 @@ CREATE TABLE openfunctions_values (
 ) STRICT;
 
 CREATE TABLE openfunctions_runs (
-  run_id TEXT NOT NULL PRIMARY KEY,
+  id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL UNIQUE,
   started_at TEXT NOT NULL,
   status TEXT NOT NULL,
   kind TEXT NOT NULL,
@@ -23,8 +24,6 @@ CREATE TABLE openfunctions_runs (
   thread_id TEXT,
   task_id TEXT,
   correlation_id TEXT NOT NULL,
-  -- How many events there are.
-  events INTEGER NOT NULL,
   seal TEXT,
   -- The record of a run that ended or is suspended; others are folded when asked for.
   record TEXT
@@ -38,11 +37,12 @@ CREATE INDEX openfunctions_runs_by_task ON openfunctions_runs (task_id, started_
   WHERE task_id IS NOT NULL;
 CREATE INDEX openfunctions_runs_by_correlation ON openfunctions_runs (correlation_id, started_at, run_id);
 
+-- One number for run and event keeps the events of a run together in the order they come, without an index of its own.
 CREATE TABLE openfunctions_run_events (
-  run_id TEXT NOT NULL,
-  seq INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY,
   event TEXT NOT NULL,
-  PRIMARY KEY (run_id, seq)
+  run INTEGER GENERATED ALWAYS AS (id >> 24) VIRTUAL,
+  seq INTEGER GENERATED ALWAYS AS (id & 0xffffff) VIRTUAL
 ) STRICT;
 
 CREATE TABLE openfunctions_run_redactions (

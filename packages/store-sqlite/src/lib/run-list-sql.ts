@@ -28,7 +28,7 @@ export function runListSql({ equal, since, until, after, limit }: RunPlan): {
   if (until !== undefined) add("started_at <= ?", until);
   if (after !== undefined) add("(started_at, run_id) < (?, ?)", after.startedAt, after.runId);
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-  const sql = `SELECT run_id, events, record FROM openfunctions_runs ${where}
+  const sql = `SELECT id, run_id, record FROM openfunctions_runs ${where}
     ORDER BY started_at DESC, run_id DESC LIMIT ?`;
   return { sql, parameters: [...parameters, limit + 1] };
 }

@@ -54,7 +54,7 @@ describe("runs in SQLite", () => {
     const raw = new DatabaseSync(file);
     for (const column of ["status", "kind", "actor", "thread_id", "task_id", "correlation_id", undefined]) {
       const where = column === undefined ? "" : `WHERE ${column} = 'x'`;
-      const sql = `EXPLAIN QUERY PLAN SELECT run_id, events, record FROM openfunctions_runs ${where}
+      const sql = `EXPLAIN QUERY PLAN SELECT id, run_id, record FROM openfunctions_runs ${where}
         ORDER BY started_at DESC, run_id DESC LIMIT 50`;
       const plan = raw
         .prepare(sql)

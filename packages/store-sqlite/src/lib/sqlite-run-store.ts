@@ -1,6 +1,7 @@
 /** Runs in a SQLite file: events by number, and a row per run that lists are made from. */
 
 import type { AnyRunEvent, RunPage, RunQuery, RunRecord, RunStatus, RunStore } from "@openfunctions/core";
+import { InputError } from "@openfunctions/core";
 import type { RedactionLine, RunAnnex, SealLine } from "@openfunctions/core/records";
 import {
   type HeldRun,
@@ -67,7 +68,9 @@ export class SqliteRunStore implements RunStore {
   async *read(runId: string, fromSeq: number = 0): AsyncGenerator<AnyRunEvent> {
     let next = Math.max(0, fromSeq);
     for (;;) {
-      const events = readEvents(this.#open(runId), { runId, fromSeq: next, limit: READ_SIZE });
+      const database = this.#open(runId);
+      const run = numberOf(database, runId);
+      const events = run === undefined ? [] : readEvents(database, { run, from: next, limit: READ_SIZE });
       yield* events;
       next += events.length;
       if (events.length < READ_SIZE) return;
@@ -92,16 +95,16 @@ export class SqliteRunStore implements RunStore {
       if (held === undefined) throw runNotFound(runId);
       checkRedaction(redaction, held);
       const { seq, n } = redaction;
-      const [event] = readEvents(database, { runId, fromSeq: seq, limit: 1 });
+      const [event] = readEvents(database, { run: held.run, from: seq, limit: 1 });
       const redacted = redactEvent(event?.seq === seq ? event : undefined, redaction);
-      const sql = "UPDATE openfunctions_run_events SET event = ? WHERE run_id = ? AND seq = ?";
-      database.run(sql, [JSON.stringify(redacted), runId, seq]);
+      const sql = "UPDATE openfunctions_run_events SET event = ? WHERE id = (? << 24) + ?";
+      database.run(sql, [JSON.stringify(redacted), held.run, seq]);
       database.run("INSERT INTO openfunctions_run_redactions (run_id, n, redaction) VALUES (?, ?, ?)", [
         runId,
         n,
         JSON.stringify(redaction),
       ]);
-      const record = JSON.stringify(foldAll(database, runId).record());
+      const record = JSON.stringify(foldAll(database, held.run).record());
       database.run("UPDATE openfunctions_runs SET record = ? WHERE run_id = ?", [record, runId]);
     });
     database.checkpoint();
@@ -110,7 +113,7 @@ export class SqliteRunStore implements RunStore {
   async get(runId: string): Promise<RunRecord | undefined> {
     const database = this.#open(runId);
     return database.snapshot(() => {
-      const sql = "SELECT run_id, events, record FROM openfunctions_runs WHERE run_id = ?";
+      const sql = "SELECT id, run_id, record FROM openfunctions_runs WHERE run_id = ?";
       const row = database.get(sql, [runId]);
       return row === undefined ? undefined : this.#recordOf(database, row);
     });
@@ -141,9 +144,11 @@ export class SqliteRunStore implements RunStore {
   async remove(runId: string): Promise<boolean> {
     const database = this.#open(runId);
     const found = database.transaction(() => {
-      database.run("DELETE FROM openfunctions_run_events WHERE run_id = ?", [runId]);
+      const run = numberOf(database, runId);
+      if (run === undefined) return false;
+      database.run(`DELETE FROM openfunctions_run_events WHERE ${EVENTS_OF_RUN}`, [run, run]);
       database.run("DELETE FROM openfunctions_run_redactions WHERE run_id = ?", [runId]);
-      return database.run("DELETE FROM openfunctions_runs WHERE run_id = ?", [runId]) > 0;
+      return database.run("DELETE FROM openfunctions_runs WHERE id = ?", [run]) > 0;
     });
     this.#folds.delete(runId);
     this.#bells.ring(runId);
@@ -161,44 +166,50 @@ export class SqliteRunStore implements RunStore {
     const { runId, events, expectedSeq } = batch;
     const held = findRun(database, runId);
     const status = statusAfter(batch, held);
-    const { fold } = this.#foldOf(database, runId, expectedSeq);
+    if (expectedSeq + events.length > MAX_EVENTS)
+      throw new InputError(`A run in SQLite has at most ${MAX_EVENTS} events.`);
+    const [first] = events;
+    const run =
+      held?.run ?? (first?.type === "run.started" ? insertRun(database, summarizeRun(first, status)) : 0);
+    const fold = this.#foldOf(database, { runId, run, events: expectedSeq });
     for (const event of events) {
-      const sql = "INSERT INTO openfunctions_run_events (run_id, seq, event) VALUES (?, ?, ?)";
-      database.run(sql, [runId, event.seq, JSON.stringify(event)]);
+      const sql = "INSERT INTO openfunctions_run_events (id, event) VALUES ((? << 24) + ?, ?)";
+      database.run(sql, [run, event.seq, JSON.stringify(event)]);
       fold.apply(event);
     }
-    const count = expectedSeq + events.length;
     if (isEnded(status)) this.#folds.delete(runId);
-    else this.#folds.set(runId, { fold, events: count });
-    const [first] = events;
-    if (held === undefined && first?.type === "run.started") insertRun(database, summarizeRun(first, status));
-    // A running run is folded when it is asked for, so an append never costs more because the run is long.
+    else this.#folds.set(runId, { fold, events: expectedSeq + events.length });
+    // A running run is folded when it is asked for: an append writes its events and nothing else.
+    if (status === "running" && status === (held?.status ?? status)) return;
     const record = status === "running" ? undefined : JSON.stringify(fold.record());
-    if (status === held?.status && record === undefined) {
-      database.run("UPDATE openfunctions_runs SET events = ? WHERE run_id = ?", [count, runId]);
-      return;
-    }
     database.run(
-      "UPDATE openfunctions_runs SET events = ?, status = ?, record = ?, seal = coalesce(?, seal) WHERE run_id = ?",
-      [count, status, record, batch.seal && JSON.stringify(batch.seal), runId],
+      "UPDATE openfunctions_runs SET status = ?, record = ?, seal = coalesce(?, seal) WHERE id = ?",
+      [status, record, batch.seal && JSON.stringify(batch.seal), run],
     );
   }
 
   /** The fold as it stands before event number `events`; read anew where another process wrote. */
-  #foldOf(database: Database, runId: string, events: number): OpenFold {
+  #foldOf(
+    database: Database,
+    { runId, run, events }: { readonly runId: string; readonly run: number; readonly events: number },
+  ): RunFold {
     const known = this.#folds.get(runId);
-    if (known?.events === events) return known;
-    const fold = events === 0 ? new RunFold() : foldAll(database, runId, events);
-    const open = { fold, events };
-    this.#folds.set(runId, open);
+    if (known?.events === events) return known.fold;
+    const fold = foldAll(database, run);
+    this.#folds.set(runId, { fold, events });
     const [oldest] = this.#folds.keys();
     if (this.#folds.size > MAX_FOLDS && oldest !== undefined) this.#folds.delete(oldest);
-    return open;
+    return fold;
   }
 
   #recordOf(database: Database, row: Row): RunRecord {
     if (typeof row["record"] === "string") return parse<RunRecord>(row["record"]);
-    return this.#foldOf(database, String(row["run_id"]), Number(row["events"])).fold.record();
+    const run = Number(row["id"]);
+    return this.#foldOf(database, {
+      runId: String(row["run_id"]),
+      run,
+      events: countOf(database, run),
+    }).record();
   }
 
   #open(runId?: string): Database {
@@ -208,46 +219,69 @@ export class SqliteRunStore implements RunStore {
   }
 }
 
-function insertRun(database: Database, run: RunSummary): void {
-  database.run(
-    `INSERT INTO openfunctions_runs (run_id, started_at, status, kind, actor, thread_id, task_id, correlation_id, events)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+/** The number a new run got. */
+function insertRun(database: Database, run: RunSummary): number {
+  const row = database.get(
+    `INSERT INTO openfunctions_runs (run_id, started_at, status, kind, actor, thread_id, task_id, correlation_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
     [run.runId, run.startedAt, run.status, run.kind, run.actor, run.threadId, run.taskId, run.correlationId],
   );
+  return Number(row?.["id"]);
 }
 
-function findRun(database: Database, runId: string): (HeldRun & { readonly redactions: number }) | undefined {
+interface StoredRun extends HeldRun {
+  /** Its number in this file. */
+  readonly run: number;
+  readonly redactions: number;
+}
+
+function findRun(database: Database, runId: string): StoredRun | undefined {
   const row = database.get(
-    `SELECT events, status, seal IS NOT NULL AS sealed,
+    `SELECT id, status, seal IS NOT NULL AS sealed,
        (SELECT count(*) FROM openfunctions_run_redactions WHERE run_id = runs.run_id) AS redactions
      FROM openfunctions_runs AS runs WHERE run_id = ?`,
     [runId],
   );
   if (row === undefined) return undefined;
-  const redactions = Number(row["redactions"]);
+  const [run, redactions] = [Number(row["id"]), Number(row["redactions"])];
   return {
-    events: Number(row["events"]),
+    run,
+    events: countOf(database, run),
     status: row["status"] as RunStatus, // Proof: only statuses are ever written
     sealed: row["sealed"] === 1 || redactions > 0,
     redactions,
   };
 }
 
+function numberOf(database: Database, runId: string): number | undefined {
+  const row = database.get("SELECT id FROM openfunctions_runs WHERE run_id = ?", [runId]);
+  return row === undefined ? undefined : Number(row["id"]);
+}
+
+// Event numbers have 24 bits: sixteen million events a run.
+const MAX_EVENTS = 2 ** 24;
+const EVENTS_OF_RUN = "id >= ? << 24 AND id < (? + 1) << 24";
+
+/** How many events a run has, found at its last one. */
+function countOf(database: Database, run: number): number {
+  const sql = `SELECT seq + 1 AS events FROM openfunctions_run_events WHERE ${EVENTS_OF_RUN} ORDER BY id DESC LIMIT 1`;
+  return Number(database.get(sql, [run, run])?.["events"] ?? 0);
+}
+
 function readEvents(
   database: Database,
-  { runId, fromSeq, limit }: { readonly runId: string; readonly fromSeq: number; readonly limit: number },
+  { run, from, limit }: { readonly run: number; readonly from: number; readonly limit: number },
 ): readonly AnyRunEvent[] {
   const rows = database.all(
-    "SELECT event FROM openfunctions_run_events WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
-    [runId, fromSeq, limit],
+    `SELECT event FROM openfunctions_run_events WHERE ${EVENTS_OF_RUN} AND id >= (? << 24) + ? ORDER BY id LIMIT ?`,
+    [run, run, run, from, limit],
   );
   return rows.map((row) => parse<AnyRunEvent>(row["event"]));
 }
 
-function foldAll(database: Database, runId: string, events?: number): RunFold {
+function foldAll(database: Database, run: number): RunFold {
   const fold = new RunFold();
-  const limit = events ?? -1;
-  for (const event of readEvents(database, { runId, fromSeq: 0, limit })) fold.apply(event);
+  for (const event of readEvents(database, { run, from: 0, limit: -1 })) fold.apply(event);
   return fold;
 }
 
