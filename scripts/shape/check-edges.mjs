@@ -57,7 +57,10 @@ function edgeProblem(source, specifier) {
   if (isBuiltin(specifier)) return `write "node:${specifier}"`;
   const name = packageOf(specifier);
   if (!allowedDependencies(owner.folder).includes(name)) return `imports "${name}"; ${allowedText(owner)}`;
-  const isDeclared = declaredBy(owner).some((declared) => declared.name === name);
+  // A development dependency that the sources import goes into the packed files (scripts/flatten.mjs).
+  const isDeclared =
+    declaredBy(owner).some((declared) => declared.name === name) ||
+    Object.hasOwn(owner.manifest.devDependencies ?? {}, name);
   return isDeclared ? undefined : `imports "${name}", which ${owner.path} does not declare`;
 }
 

@@ -20,7 +20,7 @@ registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
     if (!url.endsWith("/core/src/lib/run-loop.ts")) return loaded;
-    const source = String(loaded.source);
+    const source = Buffer.from(loaded.source).toString("utf8");
     if (!source.includes(HEAD)) throw new Error("runLoop does not begin as the recording hook expects.");
     const body = `options = { ...options, capture: "full", store: beside(options.store) };`;
     const name = new URL("./file-run-store.ts", url).href;

@@ -197,7 +197,13 @@ export type {
   ReplyVerdict,
 } from "./lib/run-options.ts";
 export type { ModelCallRecord, RunEffects, RunRecord, RunStatus, ToolCallRecord } from "./lib/run-record.ts";
-export { type RunPage, type RunQuery, type RunStore, createMemoryRunStore } from "./lib/run-store.ts";
+export {
+  type AppendOptions,
+  type RunPage,
+  type RunQuery,
+  type RunStore,
+  createMemoryRunStore,
+} from "./lib/run-store.ts";
 export {
   type InferOutput,
   type InferSchema,

@@ -1,6 +1,5 @@
 /** Approval tickets and suspended runs: what a person allowed, exactly that runs, exactly once. */
 
-import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
 import {
   type ApprovalStore,
@@ -413,7 +412,7 @@ describe("recoverRuns", () => {
       const dead = event.type === "run.started" ? asDead(event) : event;
       const gone =
         dead.type === "run.resumed"
-          ? { ...dead, data: { ...dead.data, process: { pid: 2 ** 30, host: hostname() } } }
+          ? { ...dead, data: { ...dead.data, process: { host: "sha256:0" as const, ...dead.data.process, pid: 2 ** 30 } } }
           : dead;
       await cut.append(runId, [gone], { expectedSeq: event.seq });
     }

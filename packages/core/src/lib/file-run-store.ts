@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { OpenFunctionsError, StoreError } from "./errors.ts";
 import { withFileLock } from "./file-lock.ts";
 import { type Logger, silentLogger } from "./logger.ts";
-import type { RedactionLine, RunAnnex, SealLine } from "./record-line.ts";
+import type { RedactionLine, RunAnnex } from "./record-line.ts";
 import { checkRunId, runNotFound } from "./run-append.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import { RunFile } from "./run-file.ts";
@@ -13,7 +13,7 @@ import { RunFileIndex, runFileName } from "./run-file-index.ts";
 import { foldRun } from "./run-fold.ts";
 import { type RunPage, type RunQuery, pageOfRuns, planRunQuery } from "./run-query.ts";
 import type { RunRecord } from "./run-record.ts";
-import type { RunStore } from "./run-store.ts";
+import type { AppendOptions, RunStore } from "./run-store.ts";
 import { RunBells, watchRun } from "./run-watch.ts";
 import { storeClosed } from "./store.ts";
 
@@ -30,8 +30,8 @@ export interface FileRunStoreOptions {
  * processes of one machine may share it. What is durable:
  *
  * - An append that resolved has survived the end of the process.
- * - It has survived a power cut, with all before it, where it holds a seal, the terminal event, a suspension, the start
- *   of a tool call (the intent), or an approval: these are synced to the disk. The others are with the next of these.
+ * - It has survived a power cut, with all before it, where it was to be `durable` (the loop asks for that at the intent
+ *   of a write, an approval, a suspension and the end). The others are with the next of these.
  * - A crash can leave a part of the last append: whole events are kept, a torn line is ignored and cut off by the next
  *   append.
  *
@@ -62,10 +62,10 @@ class FileRunStore implements RunStore {
   async append(
     runId: string,
     events: readonly AnyRunEvent[],
-    { expectedSeq, seal }: { readonly expectedSeq: number; readonly seal?: SealLine },
+    { expectedSeq, seal, durable = true }: AppendOptions,
   ): Promise<void> {
     const file = this.#file(runId);
-    const batch = { runId, events, expectedSeq, ...(seal === undefined ? {} : { seal }) };
+    const batch = { runId, events, expectedSeq, durable, ...(seal === undefined ? {} : { seal }) };
     await makeFolder(this.#folder);
     await this.#locked(runId, () => file.append(batch));
   }

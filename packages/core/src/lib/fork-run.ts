@@ -52,7 +52,12 @@ export function forkRun(events: readonly AnyRunEvent[], options: ForkOptions): L
   const answers = new RecordedAnswers(events, live);
   const loop: LoopOptions = {
     ...(system === undefined ? {} : { system }),
-    ...{ kind, actor, principal, owner, limits, capture: first.data.capture },
+    kind,
+    actor,
+    principal,
+    owner,
+    limits,
+    capture: first.data.capture,
     ...rest,
     adapter,
     grants,
@@ -100,9 +105,9 @@ class RecordedAnswers {
       } else if (event.type === "tool.finished" || event.type === "tool.replayed") {
         const key = asked.get(event.data.callId);
         const result = openLeaf(event.data.result, { seq: event.seq, leaf: "/data/result" });
-        // Proof: sealed by the pipeline as a result without its call id
-        if (key !== undefined)
-          this.#answers.set(key, { callId: event.data.callId, result: result as unknown as CallResult });
+        const { callId } = event.data;
+        const plain = result as unknown as CallResult; // Proof: sealed by the pipeline as a result without its call id
+        if (key !== undefined) this.#answers.set(key, { callId, result: plain });
       }
     }
   }

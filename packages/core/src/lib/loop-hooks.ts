@@ -1,10 +1,22 @@
 /** What resuming, replaying and forking put into the one loop; an ordinary run has none of it. */
 
 import type { ToolCall } from "./adapter.ts";
+import type { ApprovalTicket } from "./approval-store.ts";
 import type { CallContext } from "./call-context.ts";
 import type { RecordedRun } from "./recorded-run.ts";
-import type { Resumption } from "./resume-run.ts";
+import type { RebuiltHistory } from "./rebuild-history.ts";
+import type { AnyRunEvent } from "./run-event.ts";
+import type { RunRecord } from "./run-record.ts";
 import type { CallResult } from "./result.ts";
+
+/** A log to go on with. */
+export interface Resumption {
+  readonly events: readonly AnyRunEvent[];
+  readonly record: RunRecord;
+  readonly history: RebuiltHistory;
+  readonly tickets: readonly ApprovalTicket[];
+  readonly drift: readonly string[];
+}
 
 /** Hooks of one loop. */
 export interface LoopHooks {

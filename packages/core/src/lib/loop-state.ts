@@ -15,8 +15,7 @@ import { quietLogger } from "./logger.ts";
 import { createRedactor } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
 import type { CallResult } from "./result.ts";
-import type { LoopHooks } from "./loop-hooks.ts";
-import type { Resumption } from "./resume-run.ts";
+import type { LoopHooks, Resumption } from "./loop-hooks.ts";
 import type { RunContext } from "./run-context.ts";
 import type { AnyRunEvent, LiveEvent, StopReason } from "./run-event.ts";
 import { LateHandlers, LogJournal } from "./run-journal.ts";
@@ -397,7 +396,6 @@ function stopReasonOf(error: OpenFunctionsError): StopReason {
 }
 
 function describeReason(reason: unknown): string {
-  return typeof reason === "string" || isThrownError(reason)
-    ? describeThrown(reason)
-    : "aborted by the caller";
+  const isTold = typeof reason === "string" || isThrownError(reason);
+  return isTold ? describeThrown(reason) : "aborted by the caller";
 }

@@ -7,7 +7,6 @@ import type { Clock } from "./ports.ts";
 import type { ComposedSection } from "./prompt.ts";
 import { openLeaf } from "./rebuild-history.ts";
 import { ToolRegistry } from "./registry.ts";
-import { err } from "./result.ts";
 import type { AnyRunEvent, RunEvent } from "./run-event.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { TOOLS_SEARCH } from "./run-tools.ts";

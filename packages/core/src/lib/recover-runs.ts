@@ -1,6 +1,5 @@
 /** Sets runs right whose process died (spec runs.md section 8). */
 
-import { hostname } from "node:os";
 import type { EffectEntry, EffectLedger } from "./effect-ledger.ts";
 import { toResult } from "./effect-ledger.ts";
 import { askTool } from "./call-effect.ts";
@@ -14,6 +13,7 @@ import type { CallResult } from "./result.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import { foldRun } from "./run-fold.ts";
 import { RunLog } from "./run-log.ts";
+import { hostDigest } from "./run-start.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { RunStore } from "./run-store.ts";
 import type { ToolView } from "./tool-view.ts";
@@ -179,7 +179,7 @@ function isLive(events: readonly AnyRunEvent[], record: RunRecord, nowMs: number
   const resumed = events.findLast((event) => event.type === "run.resumed");
   const writer = resumed?.data.process ?? record.environment.process;
   const sinceMs = Date.parse(resumed?.at ?? record.startedAt);
-  if (writer?.host !== hostname()) return nowMs < sinceMs + record.limits.wallMs + GRACE_MS;
+  if (writer?.host !== hostDigest()) return nowMs < sinceMs + record.limits.wallMs + GRACE_MS;
   // A container that starts again gives the same number: what is older than this process is not its own.
   const isOlder = writer.pid === process.pid && sinceMs < performance.timeOrigin;
   return isAlive(writer.pid) && !isOlder;

@@ -1,8 +1,8 @@
 /** Goes on with a suspended run, in this process or another (spec runs.md section 8). */
 
-import type { ApprovalStore, ApprovalTicket } from "./approval-store.ts";
+import type { ApprovalStore } from "./approval-store.ts";
 import { RecordError } from "./errors.ts";
-import { type RebuiltHistory, rebuildHistory } from "./rebuild-history.ts";
+import { rebuildHistory } from "./rebuild-history.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import { foldRun } from "./run-fold.ts";
 import { startLoop } from "./run-loop.ts";
@@ -22,15 +22,6 @@ export interface ResumeOptions extends Omit<
   readonly approvals: ApprovalStore;
   /** Goes on although tools or instructions have changed; the record says which. Default false. */
   readonly allowDrift?: boolean;
-}
-
-/** A log to go on with. */
-export interface Resumption {
-  readonly events: readonly AnyRunEvent[];
-  readonly record: RunRecord;
-  readonly history: RebuiltHistory;
-  readonly tickets: readonly ApprovalTicket[];
-  readonly drift: readonly string[];
 }
 
 /**

@@ -26,6 +26,8 @@ export interface RunBatch {
   readonly events: readonly AnyRunEvent[];
   readonly expectedSeq: number;
   readonly seal?: SealLine;
+  /** See `AppendOptions`. */
+  readonly durable?: boolean;
 }
 
 /** What a store knows of a run before an append. */

@@ -85,6 +85,12 @@ export interface PlanReference {
   readonly digest: Digest;
 }
 
+/** Who writes a log: a process, and its machine by `digest("host/1", hostname)`. */
+export interface RunWriter {
+  readonly pid: number;
+  readonly host: Digest;
+}
+
 /** Everything that is fixed when a run starts. */
 export interface RunStart {
   readonly kind: RunKind;
@@ -122,7 +128,7 @@ export interface RunStart {
   readonly environment: {
     readonly runtime: string;
     readonly frameworkVersion: string;
-    readonly process?: { readonly pid: number; readonly host: string };
+    readonly process?: RunWriter;
   };
   /** The trace of the caller, where it sent one (W3C Trace Context, hexadecimal). */
   readonly traceContext?: { readonly traceId: string; readonly spanId: string };
@@ -185,7 +191,7 @@ export interface EventData {
   /** `drift` names what is not as it was when the run started (capabilities, instructions). */
   "run.resumed": {
     readonly drift?: readonly string[];
-    readonly process?: { readonly pid: number; readonly host: string };
+    readonly process?: RunWriter;
   };
   "prompt.composed": {
     readonly digest: Digest;

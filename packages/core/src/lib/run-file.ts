@@ -17,7 +17,7 @@ import {
   runNotFound,
   statusAfter,
 } from "./run-append.ts";
-import type { AnyRunEvent, ChainType, RunEvent } from "./run-event.ts";
+import type { AnyRunEvent, RunEvent } from "./run-event.ts";
 import { type RunSummary, summarizeRun } from "./run-query.ts";
 import type { RunStatus } from "./run-record.ts";
 
@@ -34,16 +34,6 @@ interface RunLines {
   status: RunStatus | undefined;
   seal: SealLine | undefined;
 }
-
-/** With one of these the batch reaches the disk before its append is done. */
-const BOUNDARIES: ReadonlySet<ChainType> = new Set<ChainType>([
-  "tool.started",
-  "tool.reconciled",
-  "approval.requested",
-  "approval.resolved",
-  "approval.consumed",
-  "run.suspended",
-]);
 
 /** Reads and writes one run's file. Calls wait for each other; writers hold the lock of the file. */
 export class RunFile {
@@ -87,9 +77,9 @@ export class RunFile {
   append(batch: RunBatch): Promise<void> {
     return this.#inTurn(async () => {
       const known = await this.#refresh();
-      const status = statusAfter(batch, heldIn(known));
+      statusAfter(batch, heldIn(known));
       const lines = batch.seal === undefined ? batch.events : [...batch.events, batch.seal];
-      const durable = isEnded(status) || batch.events.some((event) => BOUNDARIES.has(event.type));
+      const { durable = true } = batch;
       await this.#write(Buffer.from(lines.map(toLine).join("")), { at: known?.bytes ?? 0, durable });
       if (known === undefined) await syncFolder(dirname(this.#path));
       await this.#refresh();

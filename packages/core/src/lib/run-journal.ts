@@ -62,7 +62,7 @@ export class LogJournal implements CallJournal {
   }
 
   flush(): Promise<void> {
-    return this.#log.flush();
+    return this.#log.flush({ durable: true });
   }
 
   late(callId: string, settled: Promise<void>): void {

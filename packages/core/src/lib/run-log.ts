@@ -20,7 +20,7 @@ import type { RunRecord } from "./run-record.ts";
 import type { RecordedRun } from "./recorded-run.ts";
 import { sealRun } from "./run-seal.ts";
 import type { RecordSigner, SealLine } from "./record-line.ts";
-import type { RunStore } from "./run-store.ts";
+import type { AppendOptions, RunStore } from "./run-store.ts";
 import { type Capture, type Redact, type Sealer, createSealer } from "./sealed.ts";
 
 /** What a log needs. */
@@ -58,6 +58,8 @@ export class RunLog {
   #lastAt = "";
   #head: Digest;
   #seal: SealLine | undefined;
+  /** True where the next batch must outlive the machine. */
+  #durable = false;
   #flushing: Promise<void> | undefined;
   #scheduled = false;
   #failure: StoreError | undefined;
@@ -147,8 +149,12 @@ export class RunLog {
     return this.#fold.record();
   }
 
-  /** Resolves once everything emitted so far is stored and delivered. Never rejects: see `failure`. */
-  async flush(): Promise<void> {
+  /**
+   * Resolves once everything emitted so far is stored and delivered; on the disk where it is to be `durable`. Never
+   * rejects: see `failure`.
+   */
+  async flush({ durable = false }: { readonly durable?: boolean } = {}): Promise<void> {
+    this.#durable ||= durable;
     while (this.#flushing !== undefined || this.#outbox.length > 0) {
       await (this.#flushing ?? this.#start());
     }
@@ -204,7 +210,7 @@ export class RunLog {
   async #write(store: RunStore, batch: readonly (AnyRunEvent | LiveEvent)[]): Promise<void> {
     const events = [...this.#unstored, ...batch.filter((event) => "seq" in event)];
     try {
-      if (events.length > 0) await store.append(this.runId, events, this.#appendOptions(events.at(-1)));
+      if (events.length > 0) await store.append(this.runId, events, this.#appendOptions(events));
       this.#stored += events.length;
       this.#unstored = [];
     } catch (cause) {
@@ -215,9 +221,11 @@ export class RunLog {
   }
 
   /** The seal goes in with the event it signs. */
-  #appendOptions(last: AnyRunEvent | undefined): { readonly expectedSeq: number; readonly seal?: SealLine } {
-    const seal = this.#seal?.head === last?.hash ? this.#seal : undefined;
-    return { expectedSeq: this.#stored, ...(seal === undefined ? {} : { seal }) };
+  #appendOptions(events: readonly AnyRunEvent[]): AppendOptions {
+    const seal = this.#seal?.head === events.at(-1)?.hash ? this.#seal : undefined;
+    const durable = this.#durable || events.some(({ type }) => isBoundary(type));
+    this.#durable = false;
+    return { expectedSeq: this.#stored, durable, ...(seal === undefined ? {} : { seal }) };
   }
 
   #fail(cause: unknown): void {
@@ -247,4 +255,9 @@ export class RunLog {
       });
     }
   }
+}
+
+/** True for an event that somebody acts on, so that it must not be lost. */
+function isBoundary(type: ChainType): boolean {
+  return (type.startsWith("run.") && type !== "run.started") || type.startsWith("approval.");
 }

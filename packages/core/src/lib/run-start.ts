@@ -120,8 +120,13 @@ export function describeEnvironment(): RunStart["environment"] {
   return {
     runtime: `node ${process.versions.node}`,
     frameworkVersion: FRAMEWORK_VERSION,
-    process: { pid: process.pid, host: hostname() },
+    process: { pid: process.pid, host: hostDigest() },
   };
+}
+
+/** This machine, so that it can be told from others without being named. */
+export function hostDigest(): Digest {
+  return digest("host/1", hostname());
 }
 
 /** What the run's requests hold besides what other events say; a record replays from it. */

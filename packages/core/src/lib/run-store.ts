@@ -13,6 +13,17 @@ import { storeClosed } from "./store.ts";
 
 export type { RunPage, RunQuery } from "./run-query.ts";
 
+/** How a batch is appended. */
+export interface AppendOptions {
+  readonly expectedSeq: number;
+  readonly seal?: SealLine;
+  /**
+   * False where surviving the end of the process is enough; a store may then leave the disk for the next append that
+   * is durable. Default true: what resolved has survived whatever the store says it survives.
+   */
+  readonly durable?: boolean;
+}
+
 /**
  * Append-only storage of run logs; one writer per run. Run ids are 1 to 512 characters without control characters,
  * else `InputError` `bad_id`. Every call after `close` is `StoreError` `store_closed`.
@@ -23,11 +34,7 @@ export interface RunStore {
    * the run holds exactly `expectedSeq` events, and `RecordError` where the batch does not continue the log: it skips a
    * number, belongs to another run, follows the terminal event or seals what has not ended.
    */
-  append(
-    runId: string,
-    events: readonly AnyRunEvent[],
-    options: { readonly expectedSeq: number; readonly seal?: SealLine },
-  ): Promise<void>;
+  append(runId: string, events: readonly AnyRunEvent[], options: AppendOptions): Promise<void>;
   /** The events from `fromSeq` (default 0); nothing for an unknown run. */
   read(runId: string, fromSeq?: number): AsyncIterable<AnyRunEvent>;
   /** The seal and the redactions of a run. */
@@ -91,7 +98,7 @@ class MemoryRunStore implements RunStore {
   async append(
     runId: string,
     events: readonly AnyRunEvent[],
-    { expectedSeq, seal }: { readonly expectedSeq: number; readonly seal?: SealLine },
+    { expectedSeq, seal }: AppendOptions,
   ): Promise<void> {
     const held = this.#find(runId);
     const batch: RunBatch = { runId, events, expectedSeq, ...(seal === undefined ? {} : { seal }) };

@@ -22,11 +22,13 @@ export type Parameter = SQLInputValue | undefined;
 export class Database {
   readonly #connection: DatabaseSync;
   readonly #file: string;
+  readonly #isFull: boolean;
   readonly #statements = new Map<string, StatementSync>();
 
-  private constructor(connection: DatabaseSync, file: string) {
+  private constructor(connection: DatabaseSync, { file, synchronous }: DatabaseOptions) {
     this.#connection = connection;
     this.#file = file;
+    this.#isFull = synchronous === "full";
   }
 
   /** Opens the file, which must exist. Closes it again where that fails half way. */
@@ -39,7 +41,7 @@ export class Database {
       connection.exec(`PRAGMA busy_timeout = ${Math.trunc(busyTimeoutMs)}`);
       await useWriteAheadLog(connection, busyTimeoutMs);
       connection.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA secure_delete = ON`);
-      return new Database(connection, file);
+      return new Database(connection, options);
     } catch (cause) {
       connection?.close();
       throw toStoreError(cause, file);
@@ -66,9 +68,19 @@ export class Database {
     this.#try(() => this.#connection.exec(sql));
   }
 
-  /** Does all of the work or none of it; no other writer, of whatever process, comes in between. */
-  transaction<T>(work: () => T): T {
-    return this.#within("BEGIN IMMEDIATE", work);
+  /**
+   * Does all of the work or none of it; no other writer, of whatever process, comes in between. What is not `durable`
+   * has survived the end of the process only.
+   */
+  transaction<T>(work: () => T, { durable = true }: { readonly durable?: boolean } = {}): T {
+    // In a write-ahead log, the next durable commit syncs what this one leaves.
+    if (durable || !this.#isFull) return this.#within("BEGIN IMMEDIATE", work);
+    this.run("PRAGMA synchronous = normal");
+    try {
+      return this.#within("BEGIN IMMEDIATE", work);
+    } finally {
+      this.run("PRAGMA synchronous = full");
+    }
   }
 
   /** Reads the state of one moment, whatever others write meanwhile. */

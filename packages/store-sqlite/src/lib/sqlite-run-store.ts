@@ -1,6 +1,14 @@
 /** Runs in a SQLite file: events by number, and a row per run that lists are made from. */
 
-import type { AnyRunEvent, RunPage, RunQuery, RunRecord, RunStatus, RunStore } from "@openfunctions/core";
+import type {
+  AnyRunEvent,
+  AppendOptions,
+  RunPage,
+  RunQuery,
+  RunRecord,
+  RunStatus,
+  RunStore,
+} from "@openfunctions/core";
 import { InputError } from "@openfunctions/core";
 import type { RedactionLine, RunAnnex, SealLine } from "@openfunctions/core/records";
 import {
@@ -52,12 +60,12 @@ export class SqliteRunStore implements RunStore {
   async append(
     runId: string,
     events: readonly AnyRunEvent[],
-    { expectedSeq, seal }: { readonly expectedSeq: number; readonly seal?: SealLine },
+    { expectedSeq, seal, durable = true }: AppendOptions,
   ): Promise<void> {
     const database = this.#open(runId);
     const batch = { runId, events, expectedSeq, ...(seal === undefined ? {} : { seal }) };
     try {
-      database.transaction(() => this.#append(database, batch));
+      database.transaction(() => this.#append(database, batch), { durable });
     } catch (cause) {
       this.#folds.delete(runId);
       throw cause;

@@ -53,10 +53,7 @@ export type Recording = readonly RecordedModelCall[] | readonly AnyRunEvent[];
  */
 export function replayAdapter(recording: Recording): AIAdapter {
   const [first] = recording;
-  const calls =
-    first !== undefined && "type" in first
-      ? callsOf(recording as readonly AnyRunEvent[])
-      : (recording as readonly RecordedModelCall[]); // Proof: events have a type, calls have none
+  const calls = isRunLog(recording) ? callsOf(recording) : recording;
   const model =
     first !== undefined && "type" in first && first.type === "run.started" ? first.data.model : undefined;
   let next = 0;
@@ -79,6 +76,11 @@ export function replayAdapter(recording: Recording): AIAdapter {
       yield* call.events;
     },
   });
+}
+
+function isRunLog(recording: Recording): recording is readonly AnyRunEvent[] {
+  const [first] = recording;
+  return first !== undefined && "type" in first;
 }
 
 function missed(seq: number, call: RecordedModelCall | undefined, got: ModelRequest): ReplayError {
