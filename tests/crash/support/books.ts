@@ -13,7 +13,7 @@ import {
 import { exportRun, verifyRun } from "@openfunctions/core/records";
 import { expect } from "vitest";
 import type { World } from "./processes.ts";
-import type { Charge, Shop } from "./shop.ts";
+import type { Shop } from "./shop.ts";
 
 /** The account after a recovery. */
 export interface Books {
@@ -110,17 +110,15 @@ export async function settleByHand({ service }: World, shop: Shop): Promise<void
   }
 }
 
-/** Which charges a careful program asks for again: keyed ones always, the others unless they are known to be done. */
-export async function stillToPay(shop: Shop, charges: readonly Charge[]): Promise<readonly Charge[]> {
-  const entries = await entriesOf(shop);
+/** The orders that are known to be paid, from records and ledger. */
+export async function paidOrders(shop: Shop): Promise<ReadonlySet<string>> {
   const { runs } = await shop.runs.list({ limit: 1000 });
-  const done = new Set([
-    ...runs.flatMap(({ toolCalls }) =>
-      toolCalls.filter(({ outcome }) => outcome === "succeeded").map(orderOf),
-    ),
-    ...entries.filter(({ result }) => result?.success === true).map(({ intent }) => orderIn(intent.args)),
+  const calls = runs.flatMap(({ toolCalls }) => toolCalls);
+  const done = (await entriesOf(shop)).filter(({ result }) => result?.success === true);
+  return new Set([
+    ...calls.filter(({ outcome }) => outcome === "succeeded").map(orderOf),
+    ...done.map(({ intent }) => orderIn(intent.args)),
   ]);
-  return charges.filter(({ tool, order }) => tool === "charge_keyed" || !done.has(order));
 }
 
 function keysOf(entries: readonly EffectEntry[]): readonly string[] {

@@ -10,7 +10,8 @@ import { type PaymentPlan, type Shop, type ShopPlace, openShop } from "./shop.ts
 
 /** What a process is to do. */
 export type ShopJob =
-  | { readonly do: "pay"; readonly plans: readonly PaymentPlan[] }
+  /** As many runs at a time as `lanes` says; by default one. */
+  | { readonly do: "pay"; readonly plans: readonly PaymentPlan[]; readonly lanes?: number }
   | { readonly do: "recover" }
   | { readonly do: "approve"; readonly ticketId: string; readonly by: string }
   | { readonly do: "resume"; readonly runId: string };
@@ -41,8 +42,13 @@ process.stdout.write(`${JSON.stringify({ answer, passed: boundaries.passed })}\n
 async function work({ approvals, recover, pay, resume }: Shop, job: ShopJob): Promise<string> {
   switch (job.do) {
     case "pay": {
+      const left = [...job.plans];
       let last = "";
-      for (const plan of job.plans) last = await statusOf(pay(plan));
+      const lane = async (): Promise<void> => {
+        for (let plan = left.shift(); plan !== undefined; plan = left.shift())
+          last = await statusOf(pay(plan));
+      };
+      await Promise.all(Array.from({ length: job.lanes ?? 1 }, lane));
       return last;
     }
     case "recover": {
