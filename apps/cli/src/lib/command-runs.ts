@@ -8,6 +8,7 @@ export function addRuns(program: Command, from: (command: Command) => Command): 
     .command("runs")
     .description("what ran: list, explain, verify, replay; a record is a file or the id of a run");
   addReading(runs);
+  addChanges(runs);
   addReplay(runs, from);
   addEval(runs, from);
   addVerify(runs);
@@ -47,6 +48,32 @@ function addReading(runs: Command): void {
       "\nExample:\n  openfunctions runs export 0197e2a4-7c1e-7000-8000-000000000000 --out run.jsonl\n",
     )
     .action(async (name, options) => (await import("./command-runs-read.ts")).exportCommand(name, options));
+}
+
+function addChanges(runs: Command): void {
+  runs
+    .command("redact <run>")
+    .description("take one value out of a finished run; its chain still verifies")
+    .requiredOption("--seq <number>", "the event that holds it (runs show <run> --events)")
+    .requiredOption("--leaf <pointer>", "where in the event, such as /data/args")
+    .requiredOption("--reason <text>", "why; it stays in the record, with who did it")
+    .addHelpText(
+      "after",
+      '\nExample:\n  openfunctions runs redact 0197e2a4-7c1e-7000-8000-000000000000 --seq 4 --leaf /data/args --reason "a password"\n',
+    )
+    .action(async (run, options) => (await import("./command-runs-change.ts")).redactCommand(run, options));
+  runs
+    .command("remove <run>")
+    .description("remove a whole run")
+    .addHelpText("after", "\nExample:\n  openfunctions runs remove 0197e2a4-7c1e-7000-8000-000000000000\n")
+    .action(async (run) => (await import("./command-runs-change.ts")).removeCommand(run));
+  runs
+    .command("prune")
+    .description("remove old runs; those that are open, wait or are in doubt stay")
+    .option("--max-age <days>", "how long a run is kept after its end")
+    .option("--max-runs <number>", "how many runs are kept, the newest")
+    .addHelpText("after", "\nExample:\n  openfunctions runs prune --max-age 90\n")
+    .action(async (options) => (await import("./command-runs-change.ts")).pruneCommand(options));
 }
 
 function addReplay(runs: Command, from: (command: Command) => Command): void {
