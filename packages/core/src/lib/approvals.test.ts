@@ -174,7 +174,7 @@ describe("approvals", () => {
     expect((await place.approvals.get(ticket?.ticketId ?? ""))?.state).toBe("consumed");
   });
 
-  it("stays suspended while one of several tickets is open, and never mixes them up", async () => {
+  it("field D1: stays suspended while one of several tickets is open, and never mixes them up", async () => {
     const place = world();
     const { runId, tickets } = await asked(place, [remove("a.txt"), remove("b.txt")]);
     const ofB = tickets.find((ticket) => ticket.args["path"] === "b.txt");
