@@ -14,7 +14,7 @@ import { exampleFiles, publishedPackages } from "./workspace.mjs";
 const FLOOR = "22.18.0";
 const CONSUMED = ["@openfunctions/core", "@openfunctions/adapter-openai", "@openfunctions/mcp-server"];
 const ALLOWED_IN_TARBALL =
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts|schema\.json))$/;
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/licenses\/.+\.txt|dist\/.+\.(js|d\.ts|schema\.json))$/;
 const NODE_TYPES = "@types/node@22.18.0";
 
 /** Runs all of it inside `scratch` and returns the checks; `env` is what the started programs see. */
