@@ -22,7 +22,7 @@ tools.register({
     effects: { kind: "write" },
     idempotency: { mode: "keyed" }, // the bank is given a key, so that it knows a repeat
   },
-  handler: (_bill, { idempotencyKey }) => core.ok({ entry: paid.push(idempotencyKey) }),
+  handler: (_args, { idempotencyKey }) => core.ok({ entry: paid.push(idempotencyKey) }),
 });
 
 /** What every process that works on these runs opens. */
