@@ -83,7 +83,8 @@ async function checkHome(home: string): Promise<readonly Finding[]> {
 /** The database, and what in it waits for a person. */
 async function checkRuns(home: string): Promise<readonly Finding[]> {
   try {
-    return await withHomeStores(home, async ({ approvals, ledger }) => {
+    return await withHomeStores(home, async ({ approvals, ledger, recover }) => {
+      await recover();
       const waiting = await approvals.list({ state: "pending" });
       const unknown: EffectEntry[] = [];
       for await (const entry of ledger.list({ state: "unknown" })) unknown.push(entry);

@@ -31,7 +31,9 @@ export interface ListOptions {
 /** One line per run, newest first. */
 export async function listCommand(options: ListOptions): Promise<void> {
   const query = toQuery(options);
-  await withHomeStores(dataHome(), async ({ runs }) => {
+  await withHomeStores(dataHome(), async ({ runs, recover }) => {
+    // A run whose process was killed would stand as running for ever.
+    await recover();
     const page = await runs.list(query);
     if (options.json === true) return printJson(page);
     if (page.runs.length === 0) print("No runs.");

@@ -2,8 +2,9 @@
 
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { type Finding, type VerifyResult, keyIdOf, verifyRun } from "@openfunctions/core/records";
+import { type Finding, type VerifyResult, exportRun, keyIdOf, verifyRun } from "@openfunctions/core/records";
 import { dataHome } from "./data-home.ts";
+import { withHomeStores } from "./home-stores.ts";
 import { CommandFailure, EXIT, note, print, printJson, printable } from "./output.ts";
 import { listKeys } from "./signing-keys.ts";
 
@@ -14,12 +15,12 @@ export interface VerifyCommandOptions {
 }
 
 /** Exit 0 verified, 1 anything wrong, 2 wrong usage, 4 intact but not sealed. */
-export async function verifyCommand(file: string, options: VerifyCommandOptions): Promise<void> {
+export async function verifyCommand(name: string, options: VerifyCommandOptions): Promise<void> {
   const publicKeys =
     options.key === undefined
       ? (await listKeys(dataHome())).map(({ pem }) => pem)
       : [await readKey(options.key)];
-  const result = await verifyFile(file, publicKeys);
+  const result = await verifyRecord(name, publicKeys);
   if (options.json === true) printJson(result);
   else report(result);
   if (result.status === "verified") return;
@@ -31,15 +32,26 @@ export async function verifyCommand(file: string, options: VerifyCommandOptions)
   throw new CommandFailure(`The record is not verified: ${result.failures} finding(s).`, EXIT.failed);
 }
 
-async function verifyFile(file: string, publicKeys: readonly string[]): Promise<VerifyResult> {
-  const found = await stat(file).catch(() => undefined);
-  if (found?.isFile() !== true) throw new CommandFailure(`There is no record file "${file}".`, EXIT.usage);
-  try {
-    return await verifyRun(createReadStream(file), { publicKeys });
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CommandFailure(`The record file "${file}" cannot be read: ${why}`, EXIT.usage);
+/** The bytes of a record file, or the lines of a run of the data folder. */
+async function verifyRecord(name: string, publicKeys: readonly string[]): Promise<VerifyResult> {
+  const found = await stat(name).catch(() => undefined);
+  if (found?.isFile() === true) {
+    try {
+      return await verifyRun(createReadStream(name), { publicKeys });
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new CommandFailure(`The record file "${name}" cannot be read: ${why}`, EXIT.usage);
+    }
   }
+  return withHomeStores(dataHome(), async ({ runs }) => {
+    if ((await runs.get(name).catch(() => undefined)) === undefined)
+      throw new CommandFailure(`There is no record file and no run "${name}".`, EXIT.usage);
+    return verifyRun(bytesOf(exportRun(runs, name)), { publicKeys });
+  });
+}
+
+async function* bytesOf(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const line of lines) yield Buffer.from(line);
 }
 
 async function readKey(file: string): Promise<string> {

@@ -112,8 +112,8 @@ function addEval(runs: Command, from: (command: Command) => Command): void {
 
 function addVerify(runs: Command): void {
   runs
-    .command("verify <file>")
-    .description("check a record file byte by byte; exit 0 verified, 1 not, 4 intact but unsigned")
+    .command("verify <record>")
+    .description("check a record byte by byte; exit 0 verified, 1 not, 4 intact but unsigned")
     .option("--key <file>", "the public key (PEM) to trust; default: the keys of this data folder")
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nExample:\n  openfunctions runs verify run.jsonl --key signer.pub.pem\n")

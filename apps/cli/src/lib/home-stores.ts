@@ -22,7 +22,7 @@ export interface HomeStores {
   /** What a run needs to be kept, sealed and held to its contracts here. */
   readonly loop: Required<Pick<LoopOptions, "store" | "approvals" | "ledger" | "signer">>;
   /** Sets runs right whose process died; gives the effects that only a person can settle. */
-  recover(tools: ToolView): Promise<readonly EffectEntry[]>;
+  recover(tools?: ToolView): Promise<readonly EffectEntry[]>;
   close(): Promise<void>;
 }
 
@@ -40,7 +40,10 @@ export async function openHomeStores(home: string): Promise<HomeStores> {
     ledger,
     approvals,
     loop: { store: runs, ledger, approvals, signer },
-    recover: async (tools) => (await recoverRuns(runs, { ledger, tools, signer })).unknown,
+    recover: async (tools) => {
+      const known = tools === undefined ? {} : { tools };
+      return (await recoverRuns(runs, { ledger, signer, ...known })).unknown;
+    },
     close: () => sqlite.close(),
   };
 }

@@ -412,7 +412,13 @@ describe("recoverRuns", () => {
       const dead = event.type === "run.started" ? asDead(event) : event;
       const gone =
         dead.type === "run.resumed"
-          ? { ...dead, data: { ...dead.data, process: { host: "sha256:0" as const, ...dead.data.process, pid: 2 ** 30 } } }
+          ? {
+              ...dead,
+              data: {
+                ...dead.data,
+                process: { host: "sha256:0" as const, ...dead.data.process, pid: 2 ** 30 },
+              },
+            }
           : dead;
       await cut.append(runId, [gone], { expectedSeq: event.seq });
     }

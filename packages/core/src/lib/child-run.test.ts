@@ -94,14 +94,21 @@ describe("what a store is asked to keep", () => {
     };
     const tools = new ToolRegistry();
     const empty = { type: "object", properties: {} } as const;
-    tools.register({ name: "look", description: "Reads.", inputSchema: empty, contract: "read", handler: () => ok(1) });
+    tools.register({
+      name: "look",
+      description: "Reads.",
+      inputSchema: empty,
+      contract: "read",
+      handler: () => ok(1),
+    });
     tools.register({ name: "send", description: "Writes.", inputSchema: empty, handler: () => ok(1) });
     const script = [
       { toolCalls: [{ name: "look" }] },
       { delayMs: 20, toolCalls: [{ name: "send" }] },
       { text: "done" },
     ];
-    await runLoop({ adapter: scriptedAdapter(script), tools, messages: [userMessage("go")], store: watched }).result;
+    await runLoop({ adapter: scriptedAdapter(script), tools, messages: [userMessage("go")], store: watched })
+      .result;
     const started = batches.filter(([type]) => type === "tool.started");
     expect(started.map(([, durable]) => durable)).toEqual([false, true]);
     expect(batches.at(-1)).toEqual(["run.completed", true]);

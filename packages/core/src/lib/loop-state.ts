@@ -18,17 +18,12 @@ import type { CallResult } from "./result.ts";
 import type { LoopHooks, Resumption } from "./loop-hooks.ts";
 import type { RunContext } from "./run-context.ts";
 import type { AnyRunEvent, LiveEvent, StopReason } from "./run-event.ts";
+import { reopenLog } from "./reopen-log.ts";
 import { LateHandlers, LogJournal } from "./run-journal.ts";
 import { RunLog } from "./run-log.ts";
 import { checkLoopOptions } from "./check-loop-options.ts";
 import type { LoopOptions } from "./run-options.ts";
-import {
-  composeInstructions,
-  createRunContext,
-  describeEnvironment,
-  describeStart,
-  knownMessages,
-} from "./run-start.ts";
+import { composeInstructions, createRunContext, describeStart, knownMessages } from "./run-start.ts";
 import { RunTools } from "./run-tools.ts";
 import { ToolRegistry } from "./registry.ts";
 
@@ -126,7 +121,10 @@ export class RunState {
   /** Writes the first events and starts the clock. */
   open(): void {
     const { options } = this;
-    if (this.hooks.resumption !== undefined) return this.#reopen(this.hooks.resumption);
+    if (this.hooks.resumption !== undefined) {
+      reopenLog(this.log, this.hooks.resumption);
+      return this.#watch();
+    }
     this.log.emit(
       "run.started",
       describeStart(options, { context: this.context, tools: this.tools, log: this.log }),
@@ -209,8 +207,14 @@ export class RunState {
     const journal = new LogJournal(this.log, this.#late, { round: this.#rounds - 1, index });
     const resumed = this.hooks.resumption?.history.open.some((call) => call.callId === callId) === true;
     const { approvals, ledger } = this.options;
-    const shared = defined({ approvals, ledger });
-    return { ...shared, gate: this.#gate, guard: this.guard, journal, canWait: true, resumed };
+    return {
+      ...defined({ approvals, ledger }),
+      gate: this.#gate,
+      guard: this.guard,
+      journal,
+      canWait: true,
+      resumed,
+    };
   }
 
   /** Notes that a model call begins. */
@@ -328,23 +332,6 @@ export class RunState {
     this.#usage = record.usage;
     this.guard.restore(record.toolCalls);
     for (const { callId } of history.messages.flatMap(toolCallsOf)) this.#callIds.add(callId);
-  }
-
-  #reopen({ drift, tickets }: Resumption): void {
-    const { process: writer } = describeEnvironment();
-    this.log.emit("run.resumed", defined({ drift: drift.length === 0 ? undefined : drift, process: writer }));
-    for (const { ticketId, callId, state, resolved, reason, editedFrom } of tickets) {
-      if (resolved === undefined) continue;
-      this.log.emit("approval.resolved", {
-        callId,
-        ticketId,
-        decision: state === "denied" ? "denied" : "approved",
-        by: resolved.by,
-        ...(editedFrom === undefined ? {} : { editedFrom }),
-        ...(reason === undefined ? {} : { reason: this.log.seal(reason) }),
-      });
-    }
-    this.#watch();
   }
 
   /** Notes a message that the other events do not tell. */
