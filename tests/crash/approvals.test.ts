@@ -4,7 +4,7 @@ import { type ApprovalTicket, type RunRecord } from "@openfunctions/core";
 import { describe, expect, it } from "vitest";
 import { checkBooks, orderOf } from "./support/books.ts";
 import { type World, forEachTwo, inWorld, sample } from "./support/processes.ts";
-import { type PaymentPlan, type Shop, openShop } from "./support/shop.ts";
+import { type PaymentPlan, type Shop, inShop } from "./support/shop.ts";
 import type { ShopJob } from "./support/shop-program.ts";
 import { killedAt, stepsOf } from "./support/steps.ts";
 
@@ -29,7 +29,7 @@ describe("a run that asks a person", () => {
     await forEachTwo(sample(steps, 4), ({ n, name }) =>
       killedAt(name, async (world) => {
         await world.run(ASK, n);
-        await inShop(world, async (shop) => {
+        await inShop(world.place, async (shop) => {
           await checkBooks(world, shop);
           expect(world.service.chargesOf("T")).toBe(0);
           const record = await shop.runs.get(PLAN.runId);
@@ -52,7 +52,7 @@ describe("a run that asks a person", () => {
     await forEachTwo(sample(steps, 2), ({ n, name }) =>
       killedAt(name, async (world) => {
         expect((await answer(world, n)).killed).toBe(true);
-        await inShop(world, async (shop) => {
+        await inShop(world.place, async (shop) => {
           const [ticket] = await shop.approvals.list();
           expect(["pending", "approved"]).toContain(ticket?.state);
           if (ticket?.state === "pending") await approve(world, ticket);
@@ -73,7 +73,7 @@ describe("a run that asks a person", () => {
       killedAt(name, async (world) => {
         await approve(world, await ask(world));
         await world.run(RESUME, n);
-        await inShop(world, async (shop) => {
+        await inShop(world.place, async (shop) => {
           await checkBooks(world, shop);
           const { status } = await recordOf(shop);
           if (status === "suspended") expect((await world.run(RESUME)).answer).toBe("completed");
@@ -82,6 +82,7 @@ describe("a run that asks a person", () => {
           const call = record.toolCalls.find((one) => orderOf(one) === "T");
           const happened = world.service.chargesOf("T");
           outcomes.add(`${call?.outcome} ${happened}`);
+          if (happened === 1) expect((await shop.approvals.list())[0]?.state).toBe("consumed");
           // Once more changes nothing: the run has ended and its ticket is used up, or lets only a suspended run go on.
           expect((await world.run(RESUME)).answer).toBe("record_invalid");
           expect(world.service.chargesOf("T")).toBe(happened);
@@ -111,7 +112,7 @@ describe("at the same moment", () => {
           true,
         ]);
         expect(["T", "K"].map((order) => world.service.chargesOf(order))).toEqual([1, 1]);
-        await inShop(world, async (shop) => {
+        await inShop(world.place, async (shop) => {
           await checkBooks(world, shop);
           expect((await recordOf(shop)).status).toBe("completed");
         });
@@ -136,12 +137,12 @@ describe("at the same moment", () => {
 /** Suspends a run in a process of its own; gives the open ticket. */
 async function ask(world: World): Promise<ApprovalTicket> {
   expect((await world.run(ASK)).answer).toBe("suspended");
-  return inShop(world, openTicket);
+  return inShop(world.place, openTicket);
 }
 
 async function approve(world: World, { ticketId }: ApprovalTicket): Promise<void> {
   const by = { kind: "human", id: "ann", via: "local" } as const;
-  await inShop(world, ({ approvals }) =>
+  await inShop(world.place, ({ approvals }) =>
     approvals.resolve(ticketId, { decision: "approved", by, owner: "local" }),
   );
 }
@@ -167,13 +168,4 @@ async function together(world: World, jobs: readonly ShopJob[]): Promise<readonl
   const ends = await Promise.all(started.map(({ end }) => end));
   await world.service.settled();
   return ends.map(({ answer = "" }) => answer);
-}
-
-async function inShop<T>(world: World, work: (shop: Shop) => Promise<T>): Promise<T> {
-  const shop = await openShop(world.place);
-  try {
-    return await work(shop);
-  } finally {
-    await shop.close();
-  }
 }

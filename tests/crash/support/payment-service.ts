@@ -22,15 +22,16 @@ export interface PaymentService {
   readonly charges: readonly ChargeRequest[];
   /** How often an order was charged. */
   chargesOf(order: string): number;
+  /** From now on it answers like this; `manner` decides about each request. */
+  behave(manner: () => Manner): void;
   /** Resolves once nothing that was sent is on its way any more. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts it. `manner` decides about the n-th request, from 0. */
-export async function startPaymentService(
-  manner: (n: number) => Manner = () => ({ delayMs: 0 }),
-): Promise<PaymentService> {
+/** Starts it; it answers at once. */
+export async function startPaymentService(): Promise<PaymentService> {
+  let manner = (): Manner => ({ delayMs: 0 });
   const requests: ChargeRequest[] = [];
   const charges: ChargeRequest[] = [];
   const sockets = new Set<Socket>();
@@ -38,7 +39,8 @@ export async function startPaymentService(
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(Buffer.from(chunk));
     const asked: ChargeRequest = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-    const how = manner(requests.push(asked) - 1);
+    const how = manner();
+    requests.push(asked);
     const seen = asked.key === undefined ? undefined : charges.find((one) => one.key === asked.key);
     const effect = seen ?? asked;
     if (seen === undefined) charges.push(asked);
@@ -71,6 +73,7 @@ export async function startPaymentService(
     requests,
     charges,
     chargesOf: (order) => charges.filter((one) => one.order === order).length,
+    behave: (next) => (manner = next),
     settled: async () => {
       // What a dead process sent reaches an idle server with the next turns of its loop.
       for (let turn = 0; turn < 3 || sockets.size > 0; turn += 1) await sleep(2);

@@ -23,14 +23,15 @@ const CONTRACTS: Readonly<Record<string, CapabilityContract>> = {
 export interface PaymentToolOptions {
   readonly url: string;
   readonly boundaries: Boundaries;
-  readonly timeoutMs?: number;
+  /** In milliseconds; what was not answered by then is unknown. */
+  readonly patienceMs?: number;
 }
 
 /** All tools, in a registry without ledger: the run has one. */
 export function createPaymentTools({
   url,
   boundaries,
-  timeoutMs = 20_000,
+  patienceMs = 20_000,
 }: PaymentToolOptions): ToolRegistry {
   const tools = new ToolRegistry();
   for (const [name, contract] of Object.entries(CONTRACTS)) {
@@ -38,10 +39,11 @@ export function createPaymentTools({
       name,
       description: "Charges an order.",
       inputSchema: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
-      contract: { ...contract, limits: { timeoutMs } },
-      handler: async ({ order }, { idempotencyKey, signal }) => {
+      contract,
+      handler: async ({ order }, { idempotencyKey, signal: stop }) => {
         boundaries.pass(`before charge ${order}`);
         const key = idempotencyKey === undefined ? {} : { key: idempotencyKey };
+        const signal = AbortSignal.any([stop, AbortSignal.timeout(patienceMs)]);
         const body = JSON.stringify({ order, ...key });
         // The headers come once the effect has happened, the body when the service likes.
         const response = await fetch(`${url}/charge`, { method: "POST", body, signal });

@@ -42,8 +42,8 @@ export interface World {
 
 /** How a world differs from the usual one. */
 export interface WorldOptions {
-  readonly manner?: (n: number) => Manner;
-  readonly timeoutMs?: number;
+  readonly manner?: () => Manner;
+  readonly patienceMs?: number;
 }
 
 const keys = generateKeyPairSync("ed25519", {
@@ -54,13 +54,14 @@ const keys = generateKeyPairSync("ed25519", {
 /** Does the work in a fresh world and removes the world, on every path. */
 export async function inWorld<T>(work: (world: World) => Promise<T>, options: WorldOptions = {}): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "openfunctions-crash-"));
-  const service = await startPaymentService(options.manner);
-  const { timeoutMs } = options;
+  const service = await startPaymentService();
+  const { manner, patienceMs } = options;
+  if (manner !== undefined) service.behave(manner);
   const place: ShopPlace = {
     file: join(folder, "state.db"),
     url: service.url,
     privateKey: keys.privateKey,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
   };
   const children = new Set<ChildProcess>();
   const start: World["start"] = (job, how = {}) => {

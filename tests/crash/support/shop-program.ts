@@ -12,6 +12,7 @@ import { type PaymentPlan, type Shop, type ShopPlace, openShop } from "./shop.ts
 export type ShopJob =
   /** As many runs at a time as `lanes` says; by default one. */
   | { readonly do: "pay"; readonly plans: readonly PaymentPlan[]; readonly lanes?: number }
+  | { readonly do: "call"; readonly order: string; readonly key: string }
   | { readonly do: "recover" }
   | { readonly do: "approve"; readonly ticketId: string; readonly by: string }
   | { readonly do: "resume"; readonly runId: string };
@@ -39,7 +40,7 @@ const answer = await work(shop, order.job).catch((error: unknown) => {
 await shop.close();
 process.stdout.write(`${JSON.stringify({ answer, passed: boundaries.passed })}\n`);
 
-async function work({ approvals, recover, pay, resume }: Shop, job: ShopJob): Promise<string> {
+async function work({ approvals, call, recover, pay, resume }: Shop, job: ShopJob): Promise<string> {
   switch (job.do) {
     case "pay": {
       const left = [...job.plans];
@@ -51,6 +52,8 @@ async function work({ approvals, recover, pay, resume }: Shop, job: ShopJob): Pr
       await Promise.all(Array.from({ length: job.lanes ?? 1 }, lane));
       return last;
     }
+    case "call":
+      return (await call(job.order, job.key)).outcome;
     case "recover": {
       const { failed, suspended, unknown } = await recover();
       return `${failed.length} ${suspended.length} ${unknown.length}`;

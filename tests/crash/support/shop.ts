@@ -2,6 +2,7 @@
 
 import {
   type ApprovalStore,
+  type CallResult,
   type EffectLedger,
   type Lineage,
   type LoopOptions,
@@ -13,6 +14,7 @@ import {
   createEffectLedger,
   recoverRuns,
   resumeRun,
+  runCall,
   runLoop,
 } from "@openfunctions/core";
 import { createSigner } from "@openfunctions/core/records";
@@ -27,7 +29,7 @@ export interface ShopPlace {
   readonly url: string;
   /** PEM of the key that seals its records. */
   readonly privateKey: string;
-  readonly timeoutMs?: number;
+  readonly patienceMs?: number | undefined;
 }
 
 /** One call to make, and the order it is for. */
@@ -50,6 +52,8 @@ export interface Shop {
   readonly approvals: ApprovalStore;
   readonly tools: ToolRegistry;
   pay(plan: PaymentPlan): LoopRun;
+  /** One charge without a model, by a tool that cannot hand a key on; `key` is the caller's. */
+  call(order: string, key: string): Promise<CallResult>;
   resume(runId: string): Promise<LoopRun>;
   recover(): Promise<Recovery>;
   close(): Promise<void>;
@@ -57,12 +61,12 @@ export interface Shop {
 
 /** Opens it; each step of its stores and tools passes a boundary. */
 export async function openShop(place: ShopPlace, boundaries: Boundaries = new Boundaries()): Promise<Shop> {
-  const { file, url, privateKey, timeoutMs } = place;
+  const { file, url, privateKey, patienceMs } = place;
   const stores = await openSqlite({ file });
   const runs = watch(stores.runStore(), "runs", boundaries);
   const ledger = createEffectLedger(watch(stores.store("effects"), "effects", boundaries));
   const approvals = createApprovalStore(watch(stores.store("approvals"), "approvals", boundaries));
-  const tools = createPaymentTools({ url, boundaries, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  const tools = createPaymentTools({ url, boundaries, ...(patienceMs === undefined ? {} : { patienceMs }) });
   const signer = createSigner(privateKey);
   const shared = { tools, ledger, approvals, signer, store: runs, system: "Pay what is asked." };
   return {
@@ -79,10 +83,24 @@ export async function openShop(place: ShopPlace, boundaries: Boundaries = new Bo
         capture: "full",
         messages: [{ role: "user", content: "Pay." }],
       } satisfies LoopOptions),
+    call: async (order, key) => {
+      const options = { store: runs, ledger, idempotencyKey: key, capture: "full" } as const;
+      return (await runCall(tools, { name: "charge_once", args: { order } }, options)).result;
+    },
     resume: (runId) => resumeRun(runId, { ...shared, adapter: scriptedAdapter([{ text: "Paid." }]) }),
     recover: () => recoverRuns(runs, { ledger, tools, signer }),
     close: () => stores.close(),
   };
+}
+
+/** Opens the shop for some work and closes it, on every path. */
+export async function inShop<T>(place: ShopPlace, work: (shop: Shop) => Promise<T>): Promise<T> {
+  const shop = await openShop(place);
+  try {
+    return await work(shop);
+  } finally {
+    await shop.close();
+  }
 }
 
 function toScript(rounds: PaymentPlan["rounds"]): readonly ScriptStep[] {

@@ -130,12 +130,9 @@ class RunRecovery {
     (status === "suspended" ? this.#suspended : this.#failed).push(runId);
   }
 
-  /** Writes down what was found out about calls that began and never said how they ended. */
+  /** Writes down what was found out about calls whose outcome the record does not know. */
   #settleCalls(log: RunLog, record: RunRecord): void {
-    const open = record.toolCalls.filter(
-      (call) => call.startedAt !== undefined && call.endedAt === undefined,
-    );
-    for (const { callId } of open) {
+    for (const { callId } of record.toolCalls.filter(({ outcome }) => outcome === "unknown")) {
       const result = this.#settled.get(callKey({ runId: record.runId, callId }));
       if (result === undefined) continue;
       const { callId: _callId, ...plain } = result;
