@@ -11,6 +11,7 @@ import { type Manner, type PaymentService, startPaymentService } from "./payment
 import type { ShopPlace } from "./shop.ts";
 import type { ShopJob, ShopOrder } from "./shop-program.ts";
 
+const CACHE = fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("shop-program.ts", import.meta.url));
 
 /** How a process ended. `answer` is absent for one that was killed. */
@@ -87,7 +88,7 @@ function startProcess(order: ShopOrder): ShopProcess {
   const child = spawn(process.execPath, [PROGRAM, JSON.stringify(order)], {
     stdio: ["pipe", "pipe", "inherit"],
     // What a process compiled, the next need not: start-up is most of the time of a process that is killed.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "openfunctions-crash-cache") },
+    env: { ...process.env, NODE_COMPILE_CACHE: CACHE },
   });
   let output = "";
   const ready = new Promise<void>((resolve) => {

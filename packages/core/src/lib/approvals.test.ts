@@ -432,6 +432,31 @@ describe("recoverRuns", () => {
     expect(place.deleted).toEqual(["a.txt"]);
   });
 
+  it("writes down what a tool says of a call that ended as unknown", async () => {
+    const place = world();
+    const ledger = createEffectLedger(place.data, { clock: place.clock });
+    const tools = new ToolRegistry({ ledger, ports: createPorts({ clock: place.clock }) });
+    tools.register({
+      name: "delete_file",
+      description: "Deletes a file.",
+      inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+      contract: "write",
+      handler: () => Promise.reject(new Error("the line broke")),
+      reconcile: async () => ({ outcome: "succeeded", result: "deleted" }),
+    });
+    const { run } = start(place, [{ toolCalls: [remove("a.txt")] }, { text: "done" }], { tools });
+    const { runId } = await run.result;
+    const cut = createMemoryRunStore();
+    for await (const event of place.store.read(runId)) {
+      const dead = event.type === "run.started" ? asDead(event) : event;
+      await cut.append(runId, [dead], { expectedSeq: event.seq });
+      if (event.type === "tool.finished") break;
+    }
+    expect((await cut.get(runId))?.toolCalls[0]?.outcome).toBe("unknown");
+    expect((await recoverRuns(cut, { ledger, tools, ports: { clock: place.clock } })).unknown).toEqual([]);
+    expect((await cut.get(runId))?.toolCalls[0]).toMatchObject({ outcome: "succeeded", reconciled: true });
+  });
+
   it("takes a run for dead that an earlier process with the same number wrote", async () => {
     const { store, run } = await stalled({
       clock: { ...createPorts().clock, now: () => performance.timeOrigin - 1 },
