@@ -163,7 +163,7 @@ describe("the published schemas", () => {
       owner,
     };
     const approvals = createApprovalStore(createMemoryStore());
-    const asked = await approvals.request(call, { args, summary: "Adds a row." });
+    const asked = await approvals.request(call);
     expect(problems("ticket", asked)).toEqual([]);
     const by = { kind: "human", id: "ann", via: "local" } as const;
     const answered = await approvals.resolve(asked.ticketId, {

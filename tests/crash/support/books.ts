@@ -100,7 +100,7 @@ export async function settleByHand({ service }: World, shop: Shop): Promise<void
     if (state === "done") continue;
     const happened = service.chargesOf(orderIn(intent.args)) > 0;
     await shop.ledger.reconcile(
-      intent.key,
+      intent,
       happened
         ? { outcome: "succeeded", result: { receipt: "seen by a person" } }
         : { outcome: "failed", error: "A person found that it did not happen." },

@@ -2,20 +2,27 @@
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-const COOKIE = "openfunctions_page";
-
-/** Loopback alone proves nothing: a tool that runs here can call here too. */
+/**
+ * Loopback alone proves nothing: a tool that runs here can call here too. The cookie is for pages a person navigates to;
+ * a program that poses as a browser gets it as well (SECURITY.md).
+ */
 export class ApprovalDoor {
   readonly #secret = randomBytes(32).toString("hex");
+  // Cookies do not know ports: two servers of one machine must not overwrite each other's.
+  readonly #name = `openfunctions_page_${randomBytes(4).toString("hex")}`;
   readonly #token: string | undefined;
 
   constructor(token: string | undefined) {
     this.#token = token;
   }
 
-  /** The header that makes a browser remember the page: not readable by scripts, and not sent from other sites. */
-  get cookie(): string {
-    return `${COOKIE}=${this.#secret}; HttpOnly; SameSite=Strict; Path=/`;
+  /**
+   * The header that makes a browser remember the page: not readable by scripts, not sent from other sites, and given
+   * only to what a browser opens as a page (Fetch Metadata, `Sec-Fetch-Mode`), not to what fetches it.
+   */
+  cookieFor(request: Request): string | undefined {
+    if (request.headers.get("sec-fetch-mode") !== "navigate") return undefined;
+    return `${this.#name}=${this.#secret}; HttpOnly; SameSite=Strict; Path=/`;
   }
 
   /** True for a request that carries the cookie or the bearer token. */
@@ -23,8 +30,8 @@ export class ApprovalDoor {
     const bearer = /^Bearer (\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
     if (bearer !== undefined) return this.#token !== undefined && isSame(bearer, this.#token);
     const cookies = (request.headers.get("cookie") ?? "").split(/;\s*/);
-    const own = cookies.find((cookie) => cookie.startsWith(`${COOKIE}=`));
-    return own !== undefined && isSame(own.slice(COOKIE.length + 1), this.#secret);
+    const own = cookies.find((cookie) => cookie.startsWith(`${this.#name}=`));
+    return own !== undefined && isSame(own.slice(this.#name.length + 1), this.#secret);
   }
 }
 

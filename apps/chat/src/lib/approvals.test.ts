@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it } from "vitest";
 import { mkdtemp } from "node:fs/promises";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ToolRegistry, ok } from "@openfunctions/core";
@@ -84,10 +85,17 @@ async function waiting({ url }: World) {
   return { ticketId: approval.ticketId, runId: done.result.runId };
 }
 
-async function pageCookie({ url }: World): Promise<string> {
-  const cookie = (await fetch(url)).headers.get("set-cookie") ?? "";
-  expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
-  return cookie.split(";")[0] ?? "";
+/** What a browser sends and gets when a person opens the page. */
+function pageCookie({ url }: World): Promise<string> {
+  const headers = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      response.resume();
+      const [cookie = ""] = response.headers["set-cookie"] ?? [];
+      expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
+      resolve(cookie.split(";")[0] ?? "");
+    }).on("error", reject);
+  });
 }
 
 const SCRIPT = [{ toolCalls: [{ name: "delete_file", args: { path: "a.txt" } }] }, { text: "gone" }];
@@ -152,7 +160,15 @@ describe("approvals over HTTP", () => {
     expect(early.at(-1)).toMatchObject({ type: "done", result: { status: "suspended" } });
     expect((await post(`${world.url}/chat/resume`, { threadId: "t2", runId })).status).toBe(404);
     expect((await post(`${world.url}/chat/resume`, { threadId: "t1", runId: "nope" })).status).toBe(404);
+    for (const body of [{ runId }, { threadId: "t1" }, { threadId: "t1", runId: "a/../b" }])
+      expect((await post(`${world.url}/chat/resume`, body)).status).toBe(400);
     expect(world.deleted).toEqual([]);
+  });
+
+  it("gives its cookie to a page that is opened, and not to a program that fetches it", async () => {
+    const { url } = await start(SCRIPT);
+    expect((await fetch(url)).headers.get("set-cookie")).toBeNull();
+    expect((await fetch(`${url}/page.js`)).headers.get("set-cookie")).toBeNull();
   });
 
   it.each([

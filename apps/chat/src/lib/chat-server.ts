@@ -35,6 +35,7 @@ const ENDPOINTS = [
   "POST /approvals/<ticket>",
   "POST /reset",
 ];
+const RUN_ID = /^[A-Za-z0-9_-]{1,128}$/;
 /** Conversations kept in memory; the one unused for longest goes first. */
 const MAX_CONVERSATIONS = 1_000;
 
@@ -58,9 +59,10 @@ export function createChatServer(options: ChatServerOptions): Hono {
   app.post("/chat/resume", async (context) => chatResume(context.req.raw, threads));
   addApprovals(app, options, door);
   app.post("/reset", async (context) => reset(context.req.raw, threads));
-  app.get("/", async () => {
+  app.get("/", async (context) => {
     const page = await pageFile("index.html");
-    page.headers.append("set-cookie", door.cookie);
+    const cookie = door.cookieFor(context.req.raw);
+    if (cookie !== undefined) page.headers.append("set-cookie", cookie);
     return page;
   });
   app.get("/page.js", () => pageFile("page.js"));
@@ -181,7 +183,9 @@ async function chatResume(request: Request, threads: Threads): Promise<Response>
   const body = await readBody(request, { needsMessage: false });
   if (!body.ok) return errorResponse(body.status, body.error);
   const { runId, threadId } = body;
-  const record = runId === undefined ? undefined : await threads.options.home?.runs.get(runId);
+  if (runId === undefined || threadId === undefined || !RUN_ID.test(runId))
+    return errorResponse(400, { code: "invalid_run", message: "Send runId and threadId.", retryable: false });
+  const record = await threads.options.home?.runs.get(runId);
   if (record === undefined || record.lineage.threadId !== threadId)
     return errorResponse(404, {
       code: "run_not_found",

@@ -2,7 +2,7 @@
 
 import { userInfo } from "node:os";
 import type { ApprovalTicket, Principal } from "@openfunctions/core";
-import { note, paint, printable } from "./output.ts";
+import { note, oneLine, paint } from "./output.ts";
 
 /** The owner of what the apps of one data folder run. */
 export const LOCAL_OWNER = "local";
@@ -15,7 +15,7 @@ export function localPerson(): Principal {
 /** Says what waits, and how to answer it. */
 export function noteWaiting(runId: string, tickets: readonly ApprovalTicket[]): void {
   for (const { ticketId, summary, expiresAt } of tickets) {
-    note(paint("yellow", `waits for approval: ${printable(summary)}`));
+    note(paint("yellow", `waits for approval: ${oneLine(summary)}`));
     note(`  openfunctions approvals approve ${ticketId}    (or deny; until ${expiresAt})`);
   }
   note(`then: openfunctions resume ${runId}`);

@@ -17,6 +17,22 @@ export interface ChosenModel {
   readonly reason: string;
 }
 
+/** The model a recorded run asked, unless another provider or model is wished for. */
+export function wishLike(
+  asked: { readonly provider: string; readonly requested: string } | undefined,
+  { provider, model }: ModelWish,
+): ModelWish {
+  const same = provider === undefined && asked !== undefined && asked.provider !== "offline";
+  const chosen = {
+    provider: provider ?? asked?.provider,
+    model: model ?? (same ? asked.requested : undefined),
+  };
+  return {
+    ...(chosen.provider === undefined ? {} : { provider: chosen.provider }),
+    ...(chosen.model === undefined ? {} : { model: chosen.model }),
+  };
+}
+
 const LOCAL_IDS = ["ollama", "lmstudio", "llamacpp", "vllm", "local"];
 const PROVIDERS = ["openai", ...LOCAL_IDS, "offline"];
 

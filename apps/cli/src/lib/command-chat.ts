@@ -16,7 +16,7 @@ import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
 import { type HomeStores, withHomeStores } from "./home-stores.ts";
 import { openTools } from "./open-tools.ts";
-import { note, paint, print, printable } from "./output.ts";
+import { note, oneLine, paint, print, printable } from "./output.ts";
 
 /** Options of the command. */
 export interface ChatCommandOptions {
@@ -85,7 +85,11 @@ async function talk({ adapter, tools, prompt, reason, stores }: Talk): Promise<v
   terminal.close();
 }
 
-async function promptOf({ prompt, preset }: ChatCommandOptions): Promise<string | undefined> {
+/** The instructions of `--prompt` and `--preset`; undefined for the default. */
+export async function promptOf({
+  prompt,
+  preset,
+}: Pick<ChatCommandOptions, "prompt" | "preset">): Promise<string | undefined> {
   if (preset !== undefined) return loadPromptPreset(preset);
   return prompt === undefined ? undefined : resolvePrompt(prompt);
 }
@@ -148,7 +152,7 @@ async function answerAll(
   for (const { ticketId } of pending) {
     const ticket = await approvals.get(ticketId);
     if (ticket?.state !== "pending") continue;
-    process.stderr.write(`${paint("yellow", `Allow ${printable(ticket.summary)}?`)} [y/N] `);
+    process.stderr.write(`${paint("yellow", `Allow ${oneLine(ticket.summary)}?`)} [y/N] `);
     const line = await lines.next();
     if (line.done === true) return false;
     const decision = /^y(es)?$/i.test(line.value.trim()) ? "approved" : "denied";

@@ -3,7 +3,7 @@
 import { type EffectEntry, type Json, type ReconcileDecision, InputError } from "@openfunctions/core";
 import { dataHome } from "./data-home.ts";
 import { withHomeStores } from "./home-stores.ts";
-import { CommandFailure, EXIT, print, printJson, printable } from "./output.ts";
+import { CommandFailure, EXIT, oneLine, print, printJson } from "./output.ts";
 
 /** What the person found out. */
 export interface SettleOptions {
@@ -30,9 +30,9 @@ export async function listEffects(options: {
 export function describeEffect({ intent, state }: EffectEntry): string {
   const { key, toolName, args, runId, callId, startedAt } = intent;
   const where = runId === undefined ? `call ${callId}` : `call ${callId} of run ${runId}`;
-  return (
-    printable(`${key}  ${state}  ${toolName} ${JSON.stringify(args)}`) + `\n  ${where}, began ${startedAt}`
-  );
+  const what = oneLine(`${key}  ${state}  ${toolName} ${JSON.stringify(args)}`);
+  return `${what}
+  ${oneLine(where)}, began ${startedAt}`;
 }
 
 /** Writes what became of an effect, so that nobody asks again and nothing repeats it. */
@@ -41,7 +41,7 @@ export async function settleEffect(key: string, { succeeded, failed }: SettleOpt
   await withHomeStores(dataHome(), async ({ ledger }) => {
     for await (const { intent } of ledger.list({ state: "unknown" })) {
       if (intent.key !== key) continue;
-      await ledger.reconcile(intent.key, decision);
+      await ledger.reconcile(intent, decision);
       return print(`${intent.toolName}: ${decision.outcome}.`);
     }
     throw new CommandFailure(`No effect of unknown outcome has the key "${key}".`, EXIT.usage);

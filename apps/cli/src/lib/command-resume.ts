@@ -1,13 +1,15 @@
 /** `openfunctions resume`: goes on with a run that waited for a person. */
 
 import { resumeRun } from "@openfunctions/core";
-import { chooseAdapter } from "./choose-adapter.ts";
+import { chooseAdapter, wishLike } from "./choose-adapter.ts";
+import { promptOf } from "./command-chat.ts";
 import { reportResult, untilInterrupted } from "./command-run.ts";
 import { conversationPrompt } from "./conversation.ts";
 import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
 import { withHomeStores } from "./home-stores.ts";
 import { openTools } from "./open-tools.ts";
+import { CommandFailure, EXIT } from "./output.ts";
 
 /** Options of the command. */
 export interface ResumeCommandOptions {
@@ -15,6 +17,9 @@ export interface ResumeCommandOptions {
   readonly provider?: string;
   readonly model?: string;
   readonly json?: boolean;
+  /** As the conversation was started with. */
+  readonly prompt?: string;
+  readonly preset?: string;
   readonly allowDrift?: boolean;
 }
 
@@ -23,20 +28,16 @@ export async function resumeCommand(runId: string, options: ResumeCommandOptions
   const home = dataHome();
   const tools = await openTools({ home, ...(options.from === undefined ? {} : { from: options.from }) });
   await withHomeStores(home, async (stores) => {
+    if (runId === "") throw new CommandFailure("The id of the run is empty.", EXIT.usage);
     const asked = (await stores.runs.get(runId))?.model;
-    const provider = options.provider ?? asked?.provider;
-    const model = options.model ?? (provider === "offline" ? undefined : asked?.requested);
-    const { adapter } = await chooseAdapter({
-      ...(provider === undefined ? {} : { provider }),
-      ...(model === undefined ? {} : { model }),
-    });
+    const { adapter } = await chooseAdapter(wishLike(asked, options));
     const result = await untilInterrupted(async (signal) => {
       const run = await resumeRun(runId, {
         ...stores.loop,
         adapter,
         tools,
         signal,
-        system: conversationPrompt(undefined),
+        system: conversationPrompt(await promptOf(options)),
         allowDrift: options.allowDrift === true,
       });
       return followRun(run, () => {});

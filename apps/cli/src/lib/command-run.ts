@@ -76,7 +76,7 @@ function openRecord(file: string): Promise<FileHandle> {
 
 /** One canonical JSON line per event, then the seal. */
 async function writeRecord(handle: FileHandle, store: RunStore, { runId }: LoopResult): Promise<void> {
-  for await (const line of exportRun(store, runId)) await handle.write(line);
+  for await (const line of exportRun(store, runId)) await handle.appendFile(line);
   await handle.sync();
 }
 

@@ -35,6 +35,11 @@ const SUFFIX = ".jsonl";
 
 /** Replays a folder of records against today's code, or, with `--save`, adds a run to such a folder. */
 export async function evalCommand(name: string, options: EvalCommandOptions): Promise<void> {
+  const other = options.provider ?? options.model;
+  if (other !== undefined && options.from !== undefined)
+    throw new CommandFailure("Another model answers from the record; leave --from out.", EXIT.usage);
+  if (options.save !== undefined && (other ?? options.from ?? options.threshold) !== undefined)
+    throw new CommandFailure("--save goes with --dir only.", EXIT.usage);
   if (options.save !== undefined) return saveCase(name, options.save, options.dir ?? "evals");
   const cases = await readCases(name);
   const threshold = thresholdOf(options.threshold);

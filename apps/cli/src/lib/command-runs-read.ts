@@ -6,7 +6,7 @@ import { encodeRecordLine, explainRun } from "@openfunctions/core/records";
 import { dataHome } from "./data-home.ts";
 import { withHomeStores } from "./home-stores.ts";
 import { openRecord } from "./open-record.ts";
-import { CommandFailure, EXIT, note, print, printJson, printable } from "./output.ts";
+import { CommandFailure, EXIT, note, print, printJson, oneLine } from "./output.ts";
 
 const STATUSES: readonly RunStatus[] = [
   "running",
@@ -55,7 +55,7 @@ function lineOf({
   const asked = model === undefined ? "" : `  ${model.provider}/${model.requested}`;
   const doubt = effects.certainty === "unknown" ? "  effects unknown" : "";
   const why = stopReason === undefined ? "" : ` (${stopReason})`;
-  return printable(
+  return oneLine(
     `${runId}  ${startedAt}  ${status}${why}${asked}  ${rounds} model, ${toolCalls.length} tool calls${doubt}`,
   );
 }
@@ -89,7 +89,7 @@ function toQuery({ status, thread, task, since, limit, cursor }: ListOptions): R
 export async function showCommand(name: string, options: { readonly events?: boolean }): Promise<void> {
   await withHomeStores(dataHome(), async ({ runs }) => {
     const { events } = await openRecord(name, runs);
-    if (options.events === true) for (const event of events) print(JSON.stringify(event));
+    if (options.events === true) for (const event of events) printJson(event, 0);
     else printJson(foldRun(events));
   });
 }
@@ -119,7 +119,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
     throw new CommandFailure(`"${file}" could not be made: ${why}`, EXIT.environment);
   });
   try {
-    await handle.write(text);
+    await handle.writeFile(text);
     await handle.sync();
   } finally {
     await handle.close();

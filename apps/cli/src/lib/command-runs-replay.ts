@@ -1,7 +1,7 @@
 /** `openfunctions runs replay|fork`: a recorded run made again, or gone on with differently. */
 
 import { type ForkOptions, ReplayError, forkRun, replayRun } from "@openfunctions/core/records";
-import { chooseAdapter } from "./choose-adapter.ts";
+import { chooseAdapter, wishLike } from "./choose-adapter.ts";
 import { reportResult, untilInterrupted } from "./command-run.ts";
 import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
@@ -57,14 +57,7 @@ export async function forkCommand(name: string, options: ForkCommandOptions): Pr
   await withHomeStores(home, async (stores) => {
     const { events } = await openRecord(name, stores.runs);
     const asked = events[0]?.type === "run.started" ? events[0].data.model : undefined;
-    const provider = options.provider ?? asked?.provider;
-    const model =
-      options.model ??
-      (options.provider === undefined && provider !== "offline" ? asked?.requested : undefined);
-    const { adapter } = await chooseAdapter({
-      ...(provider === undefined ? {} : { provider }),
-      ...(model === undefined ? {} : { model }),
-    });
+    const { adapter } = await chooseAdapter(wishLike(asked, options));
     const result = await untilInterrupted((signal) =>
       followRun(
         forkRun(events, {

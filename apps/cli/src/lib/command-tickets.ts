@@ -11,7 +11,7 @@ import { LOCAL_OWNER, localPerson } from "./answer-tickets.ts";
 import { dataHome } from "./data-home.ts";
 import { withHomeStores } from "./home-stores.ts";
 import { openTools } from "./open-tools.ts";
-import { print, printJson, printable } from "./output.ts";
+import { print, printJson, oneLine } from "./output.ts";
 
 /** Options of an answer. */
 export interface AnswerOptions {
@@ -43,8 +43,8 @@ function describeTicket({
   reason,
 }: ApprovalTicket): string {
   const when = state === "pending" ? `asked ${requestedAt}, until ${expiresAt}` : `asked ${requestedAt}`;
-  const why = reason === undefined ? "" : `\n  reason: ${printable(reason)}`;
-  return `${ticketId}  ${state}  ${printable(summary)}\n  run ${runId}, ${when}${why}`;
+  const why = reason === undefined ? "" : `\n  reason: ${oneLine(reason)}`;
+  return `${ticketId}  ${state}  ${oneLine(summary)}\n  run ${runId}, ${when}${why}`;
 }
 
 /** Answers one ticket for the person at this terminal. */
@@ -55,7 +55,6 @@ export async function answerTicket(
 ): Promise<void> {
   const home = dataHome();
   const editedArgs = args === undefined ? undefined : parseArguments(args);
-  // Only edited arguments have to be checked against the tool.
   const tools = await openTools({ home, ...(from === undefined ? {} : { from }) });
   await withHomeStores(home, async ({ approvals }) => {
     const ticket = await resolveApproval({ approvals, tools }, ticketId, {

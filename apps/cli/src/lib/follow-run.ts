@@ -7,7 +7,7 @@ import {
   type LoopRun,
   isChainEvent,
 } from "@openfunctions/core";
-import { note, paint, printable } from "./output.ts";
+import { note, oneLine, paint } from "./output.ts";
 
 const MAX_SHOWN = 300;
 
@@ -30,34 +30,28 @@ function textOfDelta({ data }: LiveEvent): string {
 function showEvent(event: AnyRunEvent, names: Map<string, string>): void {
   if (event.type === "tool.requested") {
     names.set(event.data.callId, event.data.toolName);
-    note(paint("dim", `→ ${event.data.toolName} ${shorten(event.data.args.value)}`));
+    note(paint("dim", `→ ${oneLine(event.data.toolName)} ${shorten(event.data.args.value)}`));
   } else if (event.type === "tool.finished") {
     const { outcome, durationMs, callId, result } = event.data;
     const colour = outcome === "succeeded" ? "dim" : outcome === "unknown" ? "yellow" : "red";
-    note(
-      paint(
-        colour,
-        `← ${names.get(callId) ?? callId} ${outcome} in ${durationMs} ms ${shorten(result.value)}`,
-      ),
-    );
+    note(paint(colour, `← ${nameOf(names, callId)} ${outcome} in ${durationMs} ms ${shorten(result.value)}`));
   } else if (event.type === "tool.refused") {
-    note(
-      paint(
-        "yellow",
-        `← ${names.get(event.data.callId) ?? event.data.callId} not started: ${event.data.code}`,
-      ),
-    );
+    note(paint("yellow", `← ${nameOf(names, event.data.callId)} not started: ${event.data.code}`));
   } else if (event.type === "tool.replayed") {
     const { callId, outcome, result } = event.data;
-    note(paint("dim", `← ${names.get(callId) ?? callId} ${outcome}, as before ${shorten(result.value)}`));
+    note(paint("dim", `← ${nameOf(names, callId)} ${outcome}, as before ${shorten(result.value)}`));
   } else if (event.type === "model.retried") {
-    note(paint("yellow", `asking again (${event.data.reason}, ${event.data.delayMs} ms)`));
+    note(paint("yellow", `asking again (${oneLine(event.data.reason)}, ${event.data.delayMs} ms)`));
   } else if (event.type === "model.reset") {
     note(paint("yellow", `the answer broke off and is asked for again`));
   }
 }
 
+function nameOf(names: ReadonlyMap<string, string>, callId: string): string {
+  return oneLine(names.get(callId) ?? callId);
+}
+
 function shorten(value: unknown): string {
-  const text = printable(JSON.stringify(value) ?? "");
+  const text = oneLine(JSON.stringify(value) ?? "");
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
 }

@@ -32,9 +32,9 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Prints JSON for a program. */
-export function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, 2));
+/** Prints JSON for a program. What a terminal would act on is escaped; it is the same JSON. */
+export function printJson(value: unknown, indent: number = 2): void {
+  print((JSON.stringify(value, null, indent) ?? "null").replace(UNSEEN, escaped));
 }
 
 const COLOURS = { dim: 2, bold: 1, red: 31, green: 32, yellow: 33 } as const;
@@ -61,9 +61,20 @@ export function describeError(error: unknown): string {
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g;
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+// oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+const UNSEEN = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** A text that cannot move the cursor or forge a line. */
+function escaped(found: string): string {
+  return `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** A text that cannot move the cursor, turn the reading direction or forge what stands before it. */
 export function printable(text: string): string {
-  return text.replace(CONTROL, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(CONTROL, escaped);
+}
+
+/** The same for one line: it cannot forge the next one either. */
+export function oneLine(text: string): string {
+  return printable(text).replace(/[\n\t]/g, escaped);
 }

@@ -82,6 +82,8 @@ function addResume(program: Command): void {
     .description("go on with a run that waited for a person")
     .option("--provider <name>", "ask another provider than the run did")
     .option("--model <id>", "ask another model than the run did")
+    .option("--prompt <text>", "the instructions the conversation had, as text")
+    .option("--preset <name>", "the instructions of ours that the conversation had")
     .option("--allow-drift", "go on although tools or instructions have changed since")
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nExample:\n  openfunctions resume 0197e2a4-7c1e-7000-8000-000000000000\n")

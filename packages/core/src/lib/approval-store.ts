@@ -6,6 +6,7 @@ import { ApprovalError, InputError } from "./errors.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { type Clock, systemClock } from "./ports.ts";
 import type { Principal } from "./principal.ts";
+import { createRedactor } from "./redactor.ts";
 import type { Store } from "./store.ts";
 
 /** How a ticket stands. Only `approved` lets a call run, once. */
@@ -53,10 +54,7 @@ export interface TicketAnswer {
 /** Keeps tickets; clients hold an id, never a permission. */
 export interface ApprovalStore {
   /** The open ticket of a call, made if there is none. */
-  request(
-    call: TicketCall,
-    shown: { readonly args: JsonObject; readonly summary: string },
-  ): Promise<ApprovalTicket>;
+  request(call: TicketCall): Promise<ApprovalTicket>;
   /** The ticket that counts for a call: of several the last. */
   find(runId: string, callId: string): Promise<ApprovalTicket | undefined>;
   get(ticketId: string): Promise<ApprovalTicket | undefined>;
@@ -120,17 +118,11 @@ class StoredApprovals implements ApprovalStore {
     this.#lifeMs = lifeMs;
   }
 
-  request(
-    call: TicketCall,
-    shown: { readonly args: JsonObject; readonly summary: string },
-  ): Promise<ApprovalTicket> {
+  request(call: TicketCall): Promise<ApprovalTicket> {
     return this.#change(entryId(call.runId, call.callId), (tickets) => {
       const last = tickets.at(-1);
       if (last !== undefined) return { value: last };
-      const fresh = this.#issue(
-        { ...call, args: shown.args },
-        { n: 0, digest: callDigest(call), summary: shown.summary },
-      );
+      const fresh = this.#issue(call, 0);
       return { tickets: [fresh], value: fresh };
     });
   }
@@ -160,8 +152,8 @@ class StoredApprovals implements ApprovalStore {
       .sort((left, right) => (left.requestedAt < right.requestedAt ? -1 : 1));
   }
 
-  resolve(ticketId: string, answer: TicketAnswer): Promise<ApprovalTicket> {
-    checkAnswerer(answer.by);
+  async resolve(ticketId: string, answer: TicketAnswer): Promise<ApprovalTicket> {
+    checkAnswer(answer);
     return this.#change(entryOf(ticketId), (tickets) => {
       const open = this.#open(tickets, ticketId, answer.owner);
       const resolved = { by: answer.by, at: this.#now() };
@@ -172,8 +164,7 @@ class StoredApprovals implements ApprovalStore {
         return { tickets: replace(tickets, value), value };
       }
       const call: TicketCall = { ...open, args: editedArgs };
-      const { summary } = open;
-      const edited = this.#issue(call, { n: tickets.length, digest: callDigest(call), summary });
+      const edited = this.#issue(call, tickets.length);
       const value: ApprovalTicket = { ...edited, ...facts, state: "approved", editedFrom: ticketId };
       return { tickets: [...replace(tickets, { ...open, ...facts, state: "superseded" }), value], value };
     });
@@ -203,15 +194,12 @@ class StoredApprovals implements ApprovalStore {
     return ticket;
   }
 
-  #issue(
-    call: TicketCall,
-    of: { readonly n: number; readonly digest: Digest; readonly summary: string },
-  ): ApprovalTicket {
+  #issue(call: TicketCall, n: number): ApprovalTicket {
     const { runId, callId, threadId, toolName, toolDigest, contractVersion, args, principal, owner } = call;
     const nowMs = this.#clock.now();
     return defined({
       schema: "ticket/1" as const,
-      ticketId: `${entryId(runId, callId)}-${of.n}`,
+      ticketId: `${entryId(runId, callId)}-${n}`,
       runId,
       callId,
       threadId,
@@ -221,8 +209,8 @@ class StoredApprovals implements ApprovalStore {
       args,
       principal,
       owner,
-      callDigest: of.digest,
-      summary: of.summary,
+      callDigest: callDigest(call),
+      summary: summarize(toolName, args),
       requestedAt: new Date(nowMs).toISOString(),
       expiresAt: new Date(nowMs + this.#lifeMs).toISOString(),
       state: "pending" as const,
@@ -273,12 +261,29 @@ function replace(tickets: readonly ApprovalTicket[], changed: ApprovalTicket): r
   return tickets.map((ticket) => (ticket.ticketId === changed.ticketId ? changed : ticket));
 }
 
-/** A model, an agent and whoever did not say who it is cannot answer. */
-function checkAnswerer(by: Principal): void {
-  if (by.kind === "human" || by.kind === "remote" || by.kind === "program") return;
-  throw new ApprovalError(`A principal of kind "${by.kind}" cannot answer an approval; a person has to.`, {
-    code: "not_permitted",
-  });
+/** A model, an agent and whoever did not say who it is cannot answer; and an answer is yes or no. */
+function checkAnswer({ by, decision, editedArgs }: TicketAnswer): void {
+  if (by.kind !== "human" && by.kind !== "remote" && by.kind !== "program") {
+    throw new ApprovalError(`A principal of kind "${by.kind}" cannot answer an approval; a person has to.`, {
+      code: "not_permitted",
+    });
+  }
+  if (decision !== "approved" && decision !== "denied")
+    throw new InputError(`The decision is "${String(decision)}"; use "approved" or "denied".`);
+  if (editedArgs !== undefined && holdsSecret(editedArgs))
+    throw new InputError("The new arguments hold what looks like a secret, which no ticket keeps.");
+}
+
+/** True for arguments that a record would not keep whole, so that the call could not be found again. */
+export function holdsSecret(args: JsonObject): boolean {
+  return createRedactor().redactJson(args) !== args;
+}
+
+const MAX_SUMMARY = 200;
+
+function summarize(toolName: string, args: JsonObject): string {
+  const text = JSON.stringify(args);
+  return `${toolName} ${text.length > MAX_SUMMARY ? `${text.slice(0, MAX_SUMMARY).toWellFormed()}…` : text}`;
 }
 
 function notThis(ticketId: string): never {

@@ -1,12 +1,14 @@
 /** Approval tickets and suspended runs: what a person allowed, exactly that runs, exactly once. */
 
 import { describe, expect, it } from "vitest";
+import type { ModelRequest } from "./adapter.ts";
 import {
   type ApprovalStore,
   type ApprovalTicket,
   type TicketAnswer,
   createApprovalStore,
 } from "./approval-store.ts";
+import type { PolicyPort } from "./authority.ts";
 import type { CapabilityContract } from "./contract.ts";
 import { createEffectLedger } from "./effect-ledger.ts";
 import type { Json } from "./json.ts";
@@ -58,11 +60,13 @@ function world(): World {
 function registry(
   { approvals, data, clock, deleted }: World,
   contract: CapabilityContract = human,
+  policy?: PolicyPort,
 ): ToolRegistry {
   const tools = new ToolRegistry({
     approvals,
     ledger: createEffectLedger(data, { clock }),
     ports: createPorts({ clock }),
+    ...(policy === undefined ? {} : { policy }),
   });
   tools.register({
     name: "delete_file",
@@ -188,6 +192,45 @@ describe("approvals", () => {
     const { messages } = await result;
     expect(place.deleted).toEqual(["b.txt"]);
     expect(JSON.stringify(messages)).toContain("I need it");
+  });
+
+  it("goes on with the settings and the revealed tools it was started with, and replays", async () => {
+    const place = world();
+    const tools = registry(place);
+    tools.register(
+      {
+        name: "gem",
+        description: "A rare gem.",
+        inputSchema: { type: "object", properties: {} },
+        contract: "read",
+        handler: () => ok("gem"),
+      },
+      { deferred: true },
+    );
+    const settings = {
+      toolChoice: "auto",
+      parallelToolCalls: false,
+      maxOutputTokens: 99,
+      sampling: { temperature: 0 },
+      reasoning: "low",
+    } as const;
+    const script = [
+      { toolCalls: [{ name: "tools_search", args: { query: "gem" } }] },
+      { toolCalls: [remove("a.txt")] },
+    ];
+    const { run } = start(place, script, { tools, ...settings });
+    const { runId } = await run.result;
+    const [ticket] = await place.approvals.list();
+    await place.approvals.resolve(ticket?.ticketId ?? "", yes);
+    const seen: ModelRequest[] = [];
+    const step: ScriptStep = (request) => (seen.push(request), { text: "done" });
+    await (
+      await resume(place, runId, [step], { tools })
+    ).result;
+    expect(seen[0]).toMatchObject(settings);
+    expect(seen[0]?.tools?.map(({ name }) => name)).toContain("gem");
+    const events = await all(place.store.read(runId));
+    expect(await replayRun(events)).toMatchObject({ complete: true, events: events.length });
   });
 
   it("ends as cancelled where a denial is to stop the run", async () => {
@@ -354,6 +397,75 @@ describe("approval attacks: none executes", () => {
     const { record } = await resumed.result;
     expect(record.toolCalls[0]).toMatchObject({ code: "approval_mismatch" });
     expect(place.deleted).toEqual([]);
+  });
+
+  it("a denied call stays denied when the gate is open by then", async () => {
+    const granting: CapabilityContract = { ...human, authority: { level: "grant" } };
+    const place = world();
+    const { run } = start(place, [{ toolCalls: [remove("a.txt")] }], { tools: registry(place, granting) });
+    const { runId } = await run.result;
+    const [ticket] = await place.approvals.list();
+    await place.approvals.resolve(ticket?.ticketId ?? "", { ...yes, decision: "denied" });
+    const grants = [{ ref: "g", scopes: ["tool:delete_file"], grantedBy: ann }];
+    const resumed = await resume(place, runId, [{ text: "done" }], {
+      grants,
+      tools: registry(place, granting),
+    });
+    expect((await resumed.result).record.toolCalls[0]).toMatchObject({ code: "not_permitted" });
+    expect(place.deleted).toEqual([]);
+  });
+
+  it("an edited call runs as edited when the gate is open by then", async () => {
+    const granting: CapabilityContract = { ...human, authority: { level: "grant" } };
+    const place = world();
+    const tools = registry(place, granting);
+    const { run } = start(place, [{ toolCalls: [remove("a.txt")] }], { tools });
+    const { runId } = await run.result;
+    const [ticket] = await place.approvals.list();
+    const editedArgs = { path: "b.txt" };
+    await resolveApproval({ approvals: place.approvals, tools }, ticket?.ticketId ?? "", {
+      ...yes,
+      editedArgs,
+    });
+    const grants = [{ ref: "g", scopes: ["tool:delete_file"], grantedBy: ann }];
+    await (
+      await resume(place, runId, [{ text: "done" }], { grants, tools })
+    ).result;
+    expect(place.deleted).toEqual(["b.txt"]);
+  });
+
+  it("a policy that denies the new arguments is not passed by an edit", async () => {
+    const place = world();
+    const policy: PolicyPort = {
+      decide: ({ args }) =>
+        args["path"] === "/etc" ? { decision: "deny", reason: "never" } : { decision: "ask", reason: "look" },
+    };
+    const tools = registry(place, human, policy);
+    const { run } = start(place, [{ toolCalls: [remove("a.txt")] }], { tools });
+    const { runId } = await run.result;
+    const [ticket] = await place.approvals.list();
+    const editedArgs = { path: "/etc" };
+    await resolveApproval({ approvals: place.approvals, tools }, ticket?.ticketId ?? "", {
+      ...yes,
+      editedArgs,
+    });
+    const { result } = await resume(place, runId, [{ text: "done" }], { tools });
+    expect((await result).record.toolCalls[0]).toMatchObject({ code: "not_permitted" });
+    expect(place.deleted).toEqual([]);
+  });
+
+  it("arguments that hold a secret cannot wait, and say so; an edit cannot bring one in", async () => {
+    const place = world();
+    const secret = "sk-proj-abcdefghijklmnop1234567890";
+    const { run } = start(place, [{ toolCalls: [remove(secret)] }, { text: "ok" }]);
+    const { status, record } = await run.result;
+    expect([status, record.toolCalls[0]?.code]).toEqual(["completed", "not_permitted"]);
+    expect(JSON.stringify(await place.approvals.list())).not.toContain(secret);
+    const { tickets } = await asked(place);
+    const edit = { ...yes, editedArgs: { path: secret } };
+    await expect(place.approvals.resolve(tickets[0]?.ticketId ?? "", edit)).rejects.toThrow("secret");
+    const odd = { ...yes, decision: "consumed" } as unknown as TicketAnswer;
+    await expect(place.approvals.resolve(tickets[0]?.ticketId ?? "", odd)).rejects.toThrow("decision");
   });
 
   it("a raced double approval executes once, and so do two resumes at once", async () => {

@@ -48,7 +48,8 @@ export function decideAuthority(
   logger: Logger,
 ): AuthorityVerdict | Promise<AuthorityVerdict> {
   const verdict = decideByContract(request);
-  if (policy === undefined || verdict.refusal !== undefined) return verdict;
+  // A policy may also deny what a person would be asked about.
+  if (policy === undefined || verdict.refusal?.code === "not_permitted") return verdict;
   return applyPolicy(verdict, request, { policy, logger });
 }
 
@@ -82,9 +83,7 @@ function decideSession({ tool, principal }: AuthorityRequest): AuthorityVerdict 
 function decideGrant(request: AuthorityRequest): AuthorityVerdict {
   const { level } = request.tool.contract.authority;
   const scopes = scopesOf(request.tool);
-  const valid = request.grants.filter(
-    (grant) => grant.expiresAt === undefined || Date.parse(grant.expiresAt) > request.nowMs,
-  );
+  const valid = validGrants(request.grants, request.nowMs);
   const missing = scopes.filter((scope) => !valid.some((grant) => grant.scopes.includes(scope)));
   if (missing.length > 0)
     return approvalRequired(request, `no grant of this run covers ${missing.join(", ")}`);
@@ -92,8 +91,18 @@ function decideGrant(request: AuthorityRequest): AuthorityVerdict {
   return { authority: { level, decision: "granted", ...(used === undefined ? {} : { grantRef: used.ref }) } };
 }
 
+function validGrants(grants: readonly Grant[], nowMs: number): readonly Grant[] {
+  return grants.filter(({ expiresAt }) => expiresAt === undefined || Date.parse(expiresAt) > nowMs);
+}
+
+/** True where grants that have not expired cover everything the tool asks for. */
+export function coversTool(tool: Tool, grants: readonly Grant[], nowMs: number): boolean {
+  const valid = validGrants(grants, nowMs);
+  return scopesOf(tool).every((scope) => valid.some((grant) => grant.scopes.includes(scope)));
+}
+
 /** The scopes a grant has to cover; a tool that names none is its own scope, `tool:<name>`. */
-export function scopesOf(tool: Tool): readonly string[] {
+function scopesOf(tool: Tool): readonly string[] {
   const { scopes } = tool.contract.authority;
   return scopes.length > 0 ? scopes : [`tool:${tool.name}`];
 }

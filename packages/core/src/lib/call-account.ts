@@ -3,7 +3,7 @@
 import type { CallRuntime, CallScope } from "./call-context.ts";
 import type { EffectKey } from "./call-effect.ts";
 import { describeThrown } from "./describe-thrown.ts";
-import type { EffectStart } from "./effect-ledger.ts";
+import type { EffectAttempt, EffectStart } from "./effect-ledger.ts";
 import type { Json } from "./json.ts";
 import type { CallResult, FailureOutcome, FailureResult, Outcome, SuccessResult } from "./result.ts";
 import type { ArgsOrigin, CallAuthority } from "./run-event.ts";
@@ -21,8 +21,8 @@ export interface CallSubject {
 export class CallAccount {
   authority: CallAuthority = { level: "none", decision: "not_required" };
   effect: EffectKey | undefined;
-  /** True once the ledger holds this call's intent. */
-  entered = false;
+  /** Set once the ledger holds this call's intent. */
+  attempt: EffectAttempt | undefined;
   readonly beganMs: number;
   readonly #runtime: CallRuntime;
   readonly #of: CallSubject;
@@ -140,7 +140,7 @@ export class CallAccount {
 
   async #finish(reached: CallResult, cause?: string): Promise<CallResult> {
     const { journal } = this.#of.scope;
-    const result = this.entered ? await this.#settleEffect(reached) : reached;
+    const result = this.attempt !== undefined ? await this.#settleEffect(reached) : reached;
     const { outcome, code } = result;
     journal?.emit("tool.finished", {
       callId: this.#of.callId,
@@ -158,9 +158,9 @@ export class CallAccount {
   async #settleEffect(result: CallResult): Promise<CallResult> {
     const { logger } = this.#runtime;
     const ledger = this.#of.scope.ledger ?? this.#runtime.ledger;
-    if (ledger === undefined || this.effect === undefined) return result;
+    if (ledger === undefined || this.attempt === undefined) return result;
     try {
-      await ledger.finish(this.effect.key, result);
+      await ledger.finish(this.attempt, result);
       return result;
     } catch (cause) {
       logger.error("The outcome of a call could not be written.", { cause: describeThrown(cause) });

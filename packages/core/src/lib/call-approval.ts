@@ -1,11 +1,12 @@
 /** A call that needs a person: finds, uses or asks for its ticket (spec runs.md section 7). */
 
-import type { ApprovalStore, ApprovalTicket, TicketCall } from "./approval-store.ts";
+import { type ApprovalStore, type ApprovalTicket, type TicketCall, holdsSecret } from "./approval-store.ts";
 import type { AuthorityVerdict } from "./authority.ts";
 import type { CallJournal } from "./call-context.ts";
+import { describeThrown } from "./describe-thrown.ts";
 import { OpenFunctionsError } from "./errors.ts";
+import type { Logger } from "./logger.ts";
 import type { JsonObject } from "./json.ts";
-import { createRedactor } from "./redactor.ts";
 import type { CallAuthority } from "./run-event.ts";
 
 /** The call at the gate. `verdict` said that it needs approval. */
@@ -13,6 +14,7 @@ export interface ApprovalOrder {
   readonly call: TicketCall;
   readonly verdict: AuthorityVerdict;
   readonly journal: CallJournal | undefined;
+  readonly logger: Logger;
 }
 
 /** What a ticket makes of a call. */
@@ -29,6 +31,8 @@ export type ApprovalVerdict =
       readonly code: RefusalCode;
       readonly message: string;
     }
+  /** Nobody was asked, and nobody has to be. */
+  | { readonly type: "free"; readonly authority: CallAuthority }
   /** Asked for, not answered: the call has not ended. */
   | {
       readonly type: "pending";
@@ -52,9 +56,11 @@ export async function settleApproval(
   const { call } = order;
   try {
     const ticket = await approvals.find(call.runId, call.callId);
-    return ticket === undefined ? await ask(approvals, order) : answerOf(ticket, order);
+    if (ticket !== undefined) return answerOf(ticket, order);
+    if (order.verdict.refusal === undefined) return { type: "free", authority: order.verdict.authority };
+    return await ask(approvals, order);
   } catch (cause) {
-    if (OpenFunctionsError.is(cause) && cause.code === "invalid_argument") throw cause;
+    order.logger.error("A ticket could not be looked up.", { cause: describeThrown(cause) });
     return refuse(
       order,
       "store_failed",
@@ -74,6 +80,7 @@ export async function consumeApproval(
     await approvals.consume(ticketId, order.call);
   } catch (cause) {
     if (!OpenFunctionsError.is(cause) || !isRefusal(cause.code)) {
+      order.logger.error("A ticket could not be used.", { cause: describeThrown(cause) });
       return refuse(
         order,
         "store_failed",
@@ -116,14 +123,24 @@ function answerOf(ticket: ApprovalTicket, order: ApprovalOrder): ApprovalVerdict
 }
 
 async function ask(approvals: ApprovalStore, order: ApprovalOrder): Promise<ApprovalVerdict> {
-  const args = createRedactor().redactJson(order.call.args) as JsonObject; // Proof: redaction keeps the shape
-  const ticket = await approvals.request(order.call, { args, summary: summarize(order.call.toolName, args) });
-  const { ticketId, callDigest, expiresAt } = ticket;
-  order.journal?.emit("approval.requested", { callId: order.call.callId, ticketId, callDigest, expiresAt });
-  return pending(ticket, order);
+  const { call } = order;
+  if (holdsSecret(call.args)) {
+    const why = "its arguments hold what looks like a secret, which no record keeps until somebody answers";
+    return refuse(
+      order,
+      "not_permitted",
+      `"${call.toolName}" needs approval and cannot wait for it: ${why}.`,
+    );
+  }
+  const { ticketId, callDigest, expiresAt } = await approvals.request(call);
+  order.journal?.emit("approval.requested", { callId: call.callId, ticketId, callDigest, expiresAt });
+  return pending({ ticketId }, order);
 }
 
-function pending({ ticketId }: ApprovalTicket, { verdict, call }: ApprovalOrder): ApprovalVerdict {
+function pending(
+  { ticketId }: Pick<ApprovalTicket, "ticketId">,
+  { verdict, call }: ApprovalOrder,
+): ApprovalVerdict {
   const message = verdict.refusal?.message ?? `"${call.toolName}" waits for approval. It did not run.`;
   return {
     type: "pending",
@@ -139,11 +156,4 @@ function refuse(order: ApprovalOrder, code: RefusalCode, message: string): Appro
 
 function isRefusal(code: string): code is RefusalCode {
   return code.startsWith("approval_") && code !== "approval_required";
-}
-
-const MAX_SUMMARY = 200;
-
-function summarize(toolName: string, args: JsonObject): string {
-  const text = JSON.stringify(args);
-  return `${toolName} ${text.length > MAX_SUMMARY ? `${text.slice(0, MAX_SUMMARY).toWellFormed()}…` : text}`;
 }

@@ -10,14 +10,15 @@ import {
   type EffectLedger,
   type EffectStart,
   type ReconcileDecision,
-  toResult,
 } from "./effect-ledger.ts";
-import { type JsonObject, isPlainObject } from "./json.ts";
+import { type Json, type JsonObject, isPlainObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { Ports } from "./ports.ts";
 import { createRedactor } from "./redactor.ts";
 import type { CallIdempotency } from "./run-event.ts";
+import { copyStoreValue } from "./store.ts";
 import type { Tool } from "./tool.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** What a call's key is made of. */
 export interface KeyedCall {
@@ -42,33 +43,33 @@ export function effectKey({ tool, args, callId, context }: KeyedCall): EffectKey
   const { mode, keyParam, scope } = tool.contract.idempotency;
   const param = keyParam === undefined ? undefined : args[keyParam];
   const given = typeof param === "string" ? param : context.idempotencyKey;
-  const call = `${context.run?.runId ?? "direct"}/${callId}`;
+  const base = { owner: context.owner ?? context.run?.owner ?? "local", tool: tool.name };
   if (given !== undefined) {
-    const key = digest("effect/1", {
-      scope: scopeId(context, scope) ?? ownerScope(context),
-      tool: tool.name,
-      key: given,
-    });
+    const key = digest("effect/1", { ...base, scope: scopeOf(context, scope) ?? ["owner"], key: given });
     return { key, handed: given, idempotency: { source: "caller", scope } };
   }
-  if (mode !== "keyed") return { key: digest("effect/1", { scope: call, tool: tool.name }) };
-  const within = scope === "call" ? call : (scopeId(context, scope) ?? call);
-  const key = digest("effect/1", { scope: within, tool: tool.name, args });
+  const call = ["call", context.run?.runId ?? null, callId];
+  if (mode !== "keyed") return { key: digest("effect/1", { ...base, scope: call, args }) };
+  const within = scope === "call" ? call : (scopeOf(context, scope) ?? call);
+  const key = digest("effect/1", { ...base, scope: within, args });
   return { key, handed: key, idempotency: { source: "derived", scope } };
 }
 
-function scopeId({ run, scope: of }: CallContext, scope: "call" | "run" | "task"): string | undefined {
+/** How far a key holds, tagged so that no id of one kind equals one of another. */
+function scopeOf(
+  { run, scope: of }: CallContext,
+  scope: "call" | "run" | "task",
+): readonly string[] | undefined {
   if (run === undefined || of?.isDirect === true) return undefined;
-  return scope === "task" ? (run.taskId ?? run.rootRunId) : run.runId;
-}
-
-function ownerScope({ owner, run }: CallContext): string {
-  return `owner/${owner ?? run?.owner ?? "local"}`;
+  if (scope !== "task") return ["run", run.runId];
+  return run.taskId === undefined ? ["run", run.rootRunId] : ["task", run.taskId];
 }
 
 /** What a call needs to enter the ledger. */
 export interface EffectOrder extends KeyedCall {
   readonly effect: EffectKey;
+  /** The id of this attempt. */
+  readonly attemptId: string;
   readonly control: CallControl;
   readonly ports: Ports;
   readonly logger: Logger;
@@ -90,18 +91,29 @@ export async function enterLedger(ledger: EffectLedger, order: EffectOrder): Pro
       asked = true;
       const decision = await askTool(order, start.intent);
       if (decision.outcome === "still_unknown") return start;
-      await ledger.reconcile(start.intent.key, decision);
-      return { state: "done", result: toResult(start.intent.callId, decision), intent: start.intent };
+      // The ledger has the last word: somebody else may have found out something meanwhile.
+      await ledger.reconcile(start.intent, decision);
+      continue;
     }
     if (start.state !== "in_flight" || control.stop !== undefined) return start;
     await ports.clock.sleep(LOOK_AGAIN_MS);
   }
 }
 
-function toIntent({ tool, args, callId, context, effect, control, ports }: EffectOrder): EffectIntent {
+function toIntent({
+  tool,
+  args,
+  callId,
+  context,
+  effect,
+  attemptId,
+  control,
+  ports,
+}: EffectOrder): EffectIntent {
   const startedMs = ports.clock.now();
   const masked = createRedactor().redactJson(args) as JsonObject; // Proof: redaction keeps the shape
   return {
+    id: attemptId,
     key: effect.key,
     toolName: tool.name,
     toolDigest: tool.digest,
@@ -130,7 +142,8 @@ export async function askTool(
 ): Promise<ReconcileDecision> {
   if (tool.reconcile === undefined) return { outcome: "still_unknown" };
   try {
-    const answer: unknown = await tool.reconcile(intent, { signal: control.signal, ports, logger });
+    const asking = tool.reconcile(intent, { signal: control.signal, ports, logger });
+    const answer: unknown = await untilAborted(Promise.resolve(asking), control.signal);
     if (isDecision(answer)) return answer;
     logger.warn(`reconcile of "${tool.name}" gave no decision; the outcome stays unknown.`);
   } catch (cause) {
@@ -143,9 +156,19 @@ export async function askTool(
 
 function isDecision(value: unknown): value is ReconcileDecision {
   if (!isPlainObject(value)) return false;
-  if (value["outcome"] === "succeeded") return value["result"] !== undefined;
+  if (value["outcome"] === "succeeded") return isStorable(value["result"]);
   return (
     value["outcome"] === "still_unknown" ||
     (value["outcome"] === "failed" && typeof value["error"] === "string")
   );
+}
+
+/** JSON, and small enough for any store. */
+function isStorable(value: unknown): boolean {
+  try {
+    copyStoreValue(value as Json); // Proof: what is no JSON throws
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -45,6 +45,7 @@ function payments(definition: Partial<ToolDefinition> = {}, store: Store<Json> =
 }
 
 const intent = (over: Partial<EffectIntent> = {}): EffectIntent => ({
+  id: "a1",
   key: "sha256:1",
   toolName: "charge",
   toolDigest: "sha256:2",
@@ -214,20 +215,129 @@ describe("effect ledger", () => {
     const ledger = createEffectLedger(createMemoryStore<Json>());
     const gone = { callId: "c1", error: "", success: false, retryable: false, code: "x" } as const;
     await ledger.begin(intent({ repeatable: true }));
-    await ledger.finish("sha256:1", { ...gone, outcome: "unknown" });
+    await ledger.finish({ key: "sha256:1", id: "a1" }, { ...gone, outcome: "unknown" });
     expect((await ledger.begin(intent({ repeatable: true, callId: "c2" }))).state).toBe("fresh");
-    await ledger.finish("sha256:1", { ...gone, callId: "c2", outcome: "not_started" });
+    await ledger.finish({ key: "sha256:1", id: "a1" }, { ...gone, callId: "c2", outcome: "not_started" });
     expect(await all(ledger.list())).toMatchObject([{ state: "unknown", intent: { callId: "c2" } }]);
     await ledger.begin(intent({ key: "sha256:2" }));
-    await ledger.finish("sha256:2", { ...gone, outcome: "not_started" });
+    await ledger.finish({ key: "sha256:2", id: "a1" }, { ...gone, outcome: "not_started" });
     expect(await all(ledger.list())).toHaveLength(1);
   });
 
   it("does not settle what another call has begun again meanwhile", async () => {
     const ledger = createEffectLedger(createMemoryStore<Json>());
     await ledger.begin(intent());
-    await ledger.reconcile("sha256:1", { outcome: "failed", error: "an old answer" });
+    await ledger.reconcile({ key: "sha256:1", id: "a1" }, { outcome: "failed", error: "an old answer" });
     expect((await ledger.begin(intent())).state).toBe("in_flight");
+  });
+
+  it("takes outcomes and findings only for the attempt they are about", async () => {
+    const ledger = createEffectLedger(createMemoryStore<Json>());
+    const paid = { callId: "c1", success: true, data: 1, outcome: "succeeded", retryable: false } as const;
+    const unknown = {
+      callId: "c1",
+      success: false,
+      error: "",
+      outcome: "unknown",
+      code: "x",
+      retryable: false,
+    } as const;
+    await ledger.begin(intent({ id: "first", repeatable: true }));
+    await ledger.finish({ key: "sha256:1", id: "first" }, unknown);
+    await ledger.begin(intent({ id: "second", repeatable: true }));
+    await ledger.finish({ key: "sha256:1", id: "first" }, paid);
+    expect((await ledger.begin(intent())).state).toBe("in_flight");
+    await ledger.finish({ key: "sha256:1", id: "second" }, unknown);
+    await ledger.reconcile({ key: "sha256:1", id: "first" }, { outcome: "failed", error: "an old answer" });
+    expect((await ledger.begin(intent())).state).toBe("unknown");
+  });
+
+  it("makes at most one effect where an old finding comes late", async () => {
+    let effects = 0;
+    let attempts = 0;
+    let answerLate = (): void => {};
+    const waits = new Promise<void>((resolve) => (answerLate = resolve));
+    let asked = 0;
+    const definition: Partial<ToolDefinition> = {
+      contract: once,
+      handler: () => {
+        attempts += 1;
+        if (attempts > 1) effects += 1;
+        throw new Error("the line broke");
+      },
+      reconcile: async () => {
+        const found = effects;
+        if ((asked += 1) === 1) await waits;
+        return found > 0
+          ? { outcome: "succeeded", result: found }
+          : { outcome: "failed", error: "not there" };
+      },
+    };
+    const store = createMemoryStore<Json>();
+    const [one, other] = [payments(definition, store), payments(definition, store)];
+    const pay = ({ tools }: typeof one) => tools.execute("charge", { amount: 1 }, { idempotencyKey: "k" });
+    await pay(one);
+    const slow = pay(one);
+    await new Promise((resolve) => setImmediate(resolve));
+    await pay(other);
+    answerLate();
+    await slow;
+    await pay(other);
+    expect(effects).toBe(1);
+  });
+
+  it("ends a call whose reconcile hangs with its timeout, and lets recovery go on", async () => {
+    const { tools, ledger } = payments({
+      contract: { ...once, limits: { timeoutMs: 200 } },
+      handler: () => {
+        throw new Error("x");
+      },
+      reconcile: () => new Promise(() => {}),
+    });
+    await tools.execute("charge", { amount: 1 }, { idempotencyKey: "k" });
+    const again = tools.execute(
+      "charge",
+      { amount: 1 },
+      { idempotencyKey: "k", signal: AbortSignal.timeout(100) },
+    );
+    expect((await again).outcome).toBe("unknown");
+    expect(await all(ledger.list({ state: "unknown" }))).toHaveLength(1);
+  });
+
+  it.each([
+    ["a BigInt", 1n],
+    ["a function", () => 1],
+    ["NaN", Number.NaN],
+    ["nothing", undefined],
+  ])("takes no finding whose result is %s", async (_, result) => {
+    const { tools } = payments({
+      contract: once,
+      handler: () => {
+        throw new Error("x");
+      },
+      reconcile: async () => ({ outcome: "succeeded", result }) as never,
+    });
+    await tools.execute("charge", { amount: 1 }, { idempotencyKey: "k" });
+    const again = await tools.execute("charge", { amount: 1 }, { idempotencyKey: "k" });
+    expect(again).toMatchObject({ outcome: "unknown", code: "outcome_unknown" });
+  });
+
+  it("keeps the effects of owners, tasks, runs and direct calls apart", async () => {
+    const { tools, charged } = payments();
+    const key = { idempotencyKey: "k" };
+    await tools.execute("charge", { amount: 1 }, { ...key, owner: "alice" });
+    await tools.execute("charge", { amount: 1 }, { ...key, owner: "bob" });
+    expect(charged).toHaveLength(2);
+    await tools.execute("charge", { amount: 2 }, { callId: "1", owner: "alice" });
+    await tools.execute("charge", { amount: 3 }, { callId: "1", owner: "bob" });
+    expect(charged).toHaveLength(4);
+  });
+
+  it("answers a key that is no text with invalid_input, and never throws", async () => {
+    const { tools, charged } = payments();
+    const result = await tools.execute("charge", { amount: 1 }, { idempotencyKey: "\ud800" });
+    expect(result).toMatchObject({ success: false, code: "invalid_input", outcome: "not_started" });
+    expect(charged).toHaveLength(0);
   });
 
   it("keeps no secret of the arguments", async () => {

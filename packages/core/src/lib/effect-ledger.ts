@@ -10,6 +10,8 @@ import type { Store, StoreChange } from "./store.ts";
 
 /** What a call is about to do, written before it does it. */
 export interface EffectIntent {
+  /** Names this attempt: an outcome or a finding counts only for the attempt it is about. */
+  readonly id: string;
   readonly key: Digest;
   readonly toolName: string;
   readonly toolDigest: Digest;
@@ -31,7 +33,7 @@ export interface EffectIntent {
 export interface EffectEntry {
   readonly intent: EffectIntent;
   readonly state: "in_flight" | "done" | "unknown";
-  readonly writer: { readonly pid: number; readonly host: string };
+  readonly writer: { readonly pid: number; readonly host: string; readonly bornMs: number };
   /** An earlier call with this key may have had the effect already. */
   readonly repeats?: true;
   readonly result?: CallResult;
@@ -50,14 +52,17 @@ export type ReconcileDecision =
   | { readonly outcome: "failed"; readonly error: string }
   | { readonly outcome: "still_unknown" };
 
+/** Which attempt at which effect. */
+export type EffectAttempt = Pick<EffectIntent, "key" | "id">;
+
 /** Keeps intents and outcomes; every method is one atomic step. */
 export interface EffectLedger {
   /** Writes the intent, unless its key is taken: then it says by what. */
   begin(intent: EffectIntent): Promise<EffectStart>;
   /** Writes the outcome. `not_started` takes the intent back, and leaves unknown what an earlier call left so. */
-  finish(key: Digest, result: CallResult): Promise<void>;
+  finish(attempt: EffectAttempt, result: CallResult): Promise<void>;
   /** Settles an entry that is unknown; nothing for `still_unknown`, and for one that is done or at work by now. */
-  reconcile(key: Digest, decision: ReconcileDecision): Promise<void>;
+  reconcile(attempt: EffectAttempt, decision: ReconcileDecision): Promise<void>;
   /** All entries, or those in one state; an intent that nobody works on any more is listed as unknown. */
   list(filter?: { readonly state?: EffectEntry["state"] }): AsyncIterable<EffectEntry>;
 }
@@ -78,10 +83,10 @@ export function createEffectLedger(
     const entry = value as EffectEntry | undefined; // Proof: keys below the prefix are written here alone
     return entry !== undefined && isAbandoned(entry, clock.now()) ? { ...entry, state: "unknown" } : entry;
   };
-  const change = async (key: Digest, next: (entry: EffectEntry) => StoreChange<Json>) => {
+  const change = async ({ key, id }: EffectAttempt, next: (entry: EffectEntry) => StoreChange<Json>) => {
     await store.update(PREFIX + key, (value) => {
       const entry = read(value);
-      return entry === undefined ? { keep: true } : next(entry);
+      return entry !== undefined && entry.intent.id === id ? next(entry) : { keep: true };
     });
   };
   return {
@@ -96,15 +101,15 @@ export function createEffectLedger(
       });
       return start;
     },
-    finish: (key, result) =>
-      change(key, (entry) => {
+    finish: (attempt, result) =>
+      change(attempt, (entry) => {
         if (result.outcome === "not_started")
           return entry.repeats === true ? { set: toJson({ ...entry, state: "unknown" }) } : { delete: true };
         const state = result.outcome === "unknown" ? "unknown" : "done";
         return { set: toJson({ ...entry, state, result }) };
       }),
-    reconcile: (key, decision) =>
-      change(key, (entry) => {
+    reconcile: (attempt, decision) =>
+      change(attempt, (entry) => {
         if (entry.state !== "unknown" || decision.outcome === "still_unknown") return { keep: true };
         return { set: toJson({ ...entry, state: "done", result: toResult(entry.intent.callId, decision) }) };
       }),
@@ -151,12 +156,23 @@ function startOf(entry: EffectEntry | undefined, intent: EffectIntent): EffectSt
 }
 
 function inFlight(intent: EffectIntent): EffectEntry {
-  return { intent, state: "in_flight", writer: { pid: process.pid, host: hostname() } };
+  return { intent, state: "in_flight", writer: { pid: process.pid, host: hostname(), bornMs: bornMs() } };
 }
 
 function isAbandoned({ state, intent, writer }: EffectEntry, nowMs: number): boolean {
   if (state !== "in_flight") return false;
-  return nowMs > Date.parse(intent.deadline) || (writer.host === hostname() && !isAlive(writer.pid));
+  if (nowMs > Date.parse(intent.deadline)) return true;
+  if (writer.host !== hostname()) return false;
+  // A container that starts again gives the same number to another process.
+  const isOther = writer.pid === process.pid && Math.abs(writer.bornMs - bornMs()) > SAME_BIRTH_MS;
+  return isOther || !isAlive(writer.pid);
+}
+
+const SAME_BIRTH_MS = 5_000;
+
+/** When this process began, in milliseconds since 1970. */
+function bornMs(): number {
+  return Math.round(Date.now() - process.uptime() * 1_000);
 }
 
 function toJson(entry: EffectEntry): Json {

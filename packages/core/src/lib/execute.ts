@@ -12,6 +12,7 @@ import { describeStack, describeThrown, isThrownError } from "./describe-thrown.
 import type { EffectStart } from "./effect-ledger.ts";
 import { type Holding, type KeyedLock, holdAll } from "./gate.ts";
 import { type HandlerEnd, runHandler } from "./handler-race.ts";
+import { InputError } from "./errors.ts";
 import { type JsonObject, copyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import { normalizeResult } from "./normalize-result.ts";
@@ -52,9 +53,11 @@ export async function executeCall(
   if (!prepared.ok)
     return call.account.refuse("invalid_input", order.context.argsProblem ?? prepared.message);
   const verdict = await call.decide(tool, prepared.args);
-  if (verdict.refusal === undefined) return call.run(tool, prepared);
-  if (verdict.refusal.code === "approval_required" && call.canWait)
+  // What a person said of a call counts, whatever the gate says of it today.
+  const isAsked = verdict.refusal?.code === "approval_required" || order.context.scope?.resumed === true;
+  if (isAsked && call.canWait && verdict.refusal?.code !== "not_permitted")
     return call.runApproved(tool, prepared, verdict);
+  if (verdict.refusal === undefined) return call.run(tool, prepared);
   return call.account.refuse(verdict.refusal.code, verdict.refusal.message);
 }
 
@@ -164,13 +167,21 @@ class Call {
       call: this.#ticketCall(tool, args, run),
       verdict,
       journal: this.#scope.journal,
+      logger: this.#runtime.logger,
     });
     const found = await settleApproval(approvals, order(prepared.args));
     this.account.authority = found.authority;
     if (found.type === "pending") return this.account.waiting(found);
     if (found.type === "refused") return this.account.refuse(found.code, found.message);
+    if (found.type === "free") return this.run(tool, prepared);
     const approved = found.args === undefined ? prepared : await this.#edit(tool, found.args);
     if (!approved.ok) return this.account.refuse("invalid_input", approved.message);
+    if (approved !== prepared) {
+      // The policy has not seen the new arguments; what it denies, no ticket allows.
+      const { refusal } = await this.decide(tool, approved.args);
+      if (refusal !== undefined && refusal.code !== "approval_required")
+        return this.account.refuse(refusal.code, refusal.message);
+    }
     const used = await consumeApproval(approvals, found.ticketId, order(approved.args));
     this.account.authority = used.authority;
     return used.type === "refused" ? this.account.refuse(used.code, used.message) : this.run(tool, approved);
@@ -247,10 +258,7 @@ class Call {
     if (journal !== undefined && !isReadOnly(tool.contract))
       await untilAborted(journal.flush(), this.#signal);
     if (journal?.failure !== undefined) {
-      return this.account.fail(failure("The run's store failed; the call did not run."), {
-        outcome: "not_started",
-        code: "store_failed",
-      });
+      return this.#failEarly("The run's store failed; the call did not run.", "store_failed");
     }
     if (control.stop !== undefined) return this.#stopped(tool, control, "not_started");
     this.account.notifyStarted();
@@ -284,29 +292,27 @@ class Call {
     const ledger = this.#scope.ledger ?? this.#runtime.ledger;
     const keyed = { tool, args: prepared.args, callId: this.#callId, context: this.#context };
     const isEffect = !isReadOnly(tool.contract);
-    if (isEffect || tool.contract.idempotency.mode === "keyed" || this.#context.idempotencyKey !== undefined)
-      this.account.effect = effectKey(keyed);
-    if (!isEffect || ledger === undefined || this.account.effect === undefined) return undefined;
+    const hasKey = tool.contract.idempotency.mode === "keyed" || this.#context.idempotencyKey !== undefined;
+    if (!isEffect && !hasKey) return undefined;
     try {
-      const start = await enterLedger(ledger, {
-        ...keyed,
-        effect: this.account.effect,
-        control,
-        ports,
-        logger,
-      });
-      if (start.state === "fresh") {
-        this.account.entered = true;
-        return undefined;
-      }
-      return this.#answerFromLedger(tool, start, control);
+      const effect = effectKey(keyed);
+      this.account.effect = effect;
+      if (!isEffect || ledger === undefined) return undefined;
+      const attemptId = ports.ids();
+      const start = await enterLedger(ledger, { ...keyed, effect, attemptId, control, ports, logger });
+      if (start.state !== "fresh") return this.#answerFromLedger(tool, start, control);
+      this.account.attempt = { key: effect.key, id: attemptId };
+      return undefined;
     } catch (cause) {
+      if (cause instanceof InputError)
+        return this.#failEarly(`Key or arguments of "${tool.name}" are no JSON text.`, "invalid_input");
       logger.error("The effect ledger failed; the call did not run.", { cause: describeThrown(cause) });
-      return this.account.fail(failure("The effect ledger failed; the call did not run."), {
-        outcome: "not_started",
-        code: "store_failed",
-      });
+      return this.#failEarly("The effect ledger failed; the call did not run.", "store_failed");
     }
+  }
+
+  #failEarly(message: string, code: string): Promise<CallResult> {
+    return this.account.fail(failure(message), { outcome: "not_started", code });
   }
 
   #answerFromLedger(

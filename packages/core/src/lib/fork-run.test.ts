@@ -97,6 +97,23 @@ describe("forkRun", () => {
     expect(ran).toEqual(["a", "read z", "read z", "b"]);
   });
 
+  it("does not take a grant that has expired", async () => {
+    const { tools, ran } = world();
+    const events = await recorded(tools);
+    const grantedBy = { kind: "human", id: "ann", via: "local" } as const;
+    const grants = [{ ref: "g1", scopes: ["tool:save"], grantedBy, expiresAt: "2001-01-01T00:00:00.000Z" }];
+    const adapter = scriptedAdapter([{ toolCalls: [call("save", "b")] }, { text: "done" }]);
+    const { record } = await forkRun(events, { at: { round: 0 }, adapter, tools, grants }).result;
+    expect([record.toolCalls[0]?.code, ran]).toEqual(["approval_required", ["a"]]);
+  });
+
+  it("refuses a record that somebody changed", async () => {
+    const events = await recorded(world().tools);
+    const forged = JSON.parse(JSON.stringify(events).replace('"value":"saved"', '"value":"forged"'));
+    const options = { at: { round: 1 }, adapter: scriptedAdapter([]) };
+    expect(() => forkRun(forged, options)).toThrow(/does not match its digest/);
+  });
+
   it.each([0, -1, 1.5, 99, { round: 7 }])("refuses to fork at %j", async (at) => {
     const events = await recorded(world().tools);
     expect(() => forkRun(events, { at, adapter: scriptedAdapter([]) })).toThrow("to fork at");

@@ -1,15 +1,16 @@
 /** Goes on from a point of a recorded run as a new run (spec runs.md section 9). */
 
 import type { AIAdapter, ToolCall } from "./adapter.ts";
-import { scopesOf } from "./authority.ts";
+import { coversTool } from "./authority.ts";
 import type { CallContext } from "./call-context.ts";
+import { checkLog } from "./check-log.ts";
 import { isReadOnly } from "./contract.ts";
 import { type Digest, digest } from "./digest.ts";
 import { RecordError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { Message } from "./message.ts";
 import { openLeaf, rebuildHistory } from "./rebuild-history.ts";
-import { recordedOptions } from "./recorded-options.ts";
+import { recordedOptions, recordedRequest } from "./recorded-options.ts";
 import type { CallResult } from "./result.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import { startLoop } from "./run-loop.ts";
@@ -41,13 +42,14 @@ export interface ForkOptions extends Omit<
 export function forkRun(events: readonly AnyRunEvent[], options: ForkOptions): LoopRun {
   const [first] = events;
   if (first?.type !== "run.started") throw new RecordError('A record begins with "run.started".');
+  checkLog(events);
   const { at, adapter, messages = [], tools = "recorded", grants = [], ...rest } = options;
   const seq = pointOf(events, at);
   const { messages: turns, open } = rebuildHistory(events.slice(0, seq));
   // A turn whose calls are not all answered by then is asked again.
   const history = [...(open.length === 0 ? turns : turns.slice(0, -1)), ...messages];
   const { taskId, threadId } = first.data.lineage;
-  const { system, kind, actor, principal, owner, limits } = recordedOptions(first, events);
+  const { tools: recorded, system, kind, actor, principal, owner, limits } = recordedOptions(first, events);
   const live = tools === "recorded" ? undefined : tools;
   const answers = new RecordedAnswers(events, live);
   const loop: LoopOptions = {
@@ -58,12 +60,13 @@ export function forkRun(events: readonly AnyRunEvent[], options: ForkOptions): L
     owner,
     limits,
     capture: first.data.capture,
+    ...recordedRequest(first.data),
     ...rest,
     adapter,
     grants,
     messages: history,
     known: Math.max(0, history.length - Math.max(1, messages.length)),
-    tools: live ?? recordedOptions(first, events).tools,
+    tools: live ?? recorded,
     lineage: {
       ...(taskId === undefined ? {} : { taskId }),
       ...(threadId === undefined ? {} : { threadId }),
@@ -118,11 +121,8 @@ class RecordedAnswers {
     if (known !== undefined) return replay(call, context, known);
     const tool = this.#live?.get(call.name);
     if (this.#live !== undefined && (tool === undefined || isReadOnly(tool.contract))) return undefined;
-    const grants = context.run?.grants ?? [];
-    if (
-      tool !== undefined &&
-      scopesOf(tool).every((scope) => grants.some((grant) => grant.scopes.includes(scope)))
-    )
+    const { run } = context;
+    if (tool !== undefined && run !== undefined && coversTool(tool, run.grants, run.ports.clock.now()))
       return undefined;
     return refuse(call, context, tool === undefined ? NO_ANSWER : NO_GRANT);
   }

@@ -19,6 +19,8 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
   emitEnding(state, ending);
   await flushWithin(state, FLUSH_MS);
   const record = state.log.record();
+  const { failure: lost } = state.log;
+  if (lost !== undefined) return lostRun(state, lost);
   const error =
     ending.status === "failed" ? (ending.error ?? failure(ending.message, ending.stopReason)) : undefined;
   return {
@@ -32,6 +34,22 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
     record,
     ...(error === undefined ? {} : { error }),
     ...(ending.status === "suspended" ? { pending: ending.pending } : {}),
+  };
+}
+
+/** A run whose end could not be stored has failed, however it ended: nobody will find it. */
+function lostRun(state: RunState, error: OpenFunctionsError): LoopResult {
+  const { messages, usage, log, context } = state;
+  const stopReason = "internal_error";
+  return {
+    runId: context.runId,
+    status: "failed",
+    stopReason,
+    text: "",
+    messages,
+    usage,
+    record: log.record(),
+    error,
   };
 }
 

@@ -78,11 +78,16 @@ function observeTransport(state: RunState, event: ModelEvent, attempt: Attempt):
   const { callSeq } = state;
   if (event.type === "retry") {
     const { attempt: number, reason, delayMs } = event;
-    state.log.emit("model.retried", { callSeq, attempt: number, reason, delayMs });
+    state.log.emit("model.retried", { callSeq, attempt: number, reason: state.clean(reason), delayMs });
   } else if (event.type === "fallback") {
-    state.log.emit("model.fallback", { callSeq, from: event.from, to: event.to, reason: event.reason });
+    state.log.emit("model.fallback", {
+      callSeq,
+      from: event.from,
+      to: event.to,
+      reason: state.clean(event.reason),
+    });
   } else if (event.type === "reset") {
-    state.log.emit("model.reset", { callSeq, reason: event.reason });
+    state.log.emit("model.reset", { callSeq, reason: state.clean(event.reason) });
     attempt.text = "";
   } else if (event.type === "usage") {
     state.noteUsage(event.usage);
@@ -108,7 +113,9 @@ function recordReply(state: RunState, reply: ModelReply, attempt: Attempt): void
     ...(reportedModel === undefined ? {} : { reportedModel }),
     toolCallIds: toolCalls.map((call) => call.callId),
     reply: state.log.seal(reply.parts),
-    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(warnings.length === 0
+      ? {}
+      : { warnings: warnings.map(({ code, detail }) => ({ code, detail: state.clean(detail) })) }),
   });
   state.endModelCall(usage);
 }
@@ -116,7 +123,7 @@ function recordReply(state: RunState, reply: ModelReply, attempt: Attempt): void
 function recordReset(state: RunState, cause: unknown, attempt: Attempt): void {
   const reason = OpenFunctionsError.is(cause) ? cause.message : "the stream broke";
   const partial = attempt.text === "" ? {} : { partial: state.log.seal(attempt.text) };
-  state.log.emit("model.reset", { callSeq: state.callSeq, reason, ...partial });
+  state.log.emit("model.reset", { callSeq: state.callSeq, reason: state.clean(reason), ...partial });
 }
 
 function isOverflow(cause: unknown): boolean {

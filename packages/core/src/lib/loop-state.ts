@@ -24,6 +24,7 @@ import { RunLog } from "./run-log.ts";
 import { checkLoopOptions } from "./check-loop-options.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { composeInstructions, createRunContext, describeStart, knownMessages } from "./run-start.ts";
+import type { Redact } from "./sealed.ts";
 import { RunTools } from "./run-tools.ts";
 import { ToolRegistry } from "./registry.ts";
 
@@ -49,6 +50,7 @@ export class RunState {
   readonly #gate = createGate(MAX_CONCURRENT_CALLS);
   readonly #digester = new RequestDigester();
   readonly #late: LateHandlers;
+  readonly #redact: Redact;
   readonly #steering: string[] = [];
   readonly #instructions: ReturnType<typeof composeInstructions>;
   /** The history as the linter last passed it, grown by well-formed turns since; any other history is linted anew. */
@@ -76,11 +78,12 @@ export class RunState {
     this.guard = new CallGuard(this.context.limits);
     this.#messages = options.messages;
     this.#instructions = composeInstructions(options);
+    this.#redact = options.redact ?? createRedactor().redactJson;
     this.log = new RunLog({
       runId: this.context.runId,
       ports: this.context.ports,
       capture: options.capture ?? "digest",
-      redact: options.redact ?? createRedactor().redactJson,
+      redact: this.#redact,
       logger: quietLogger(options.logger),
       onStoreFailure: options.onStoreFailure ?? (this.#hasWriteTools() ? "fail_closed" : "warn"),
       deliver,
@@ -205,7 +208,7 @@ export class RunState {
   /** The scope of a call, the one at `index` of the current reply. */
   scope(callId: string, index: number): CallScope {
     const journal = new LogJournal(this.log, this.#late, { round: this.#rounds - 1, index });
-    const resumed = this.hooks.resumption?.history.open.some((call) => call.callId === callId) === true;
+    const resumed = this.hooks.resumption?.record.toolCalls.some((call) => call.callId === callId) === true;
     const { approvals, ledger } = this.options;
     return {
       ...defined({ approvals, ledger }),
@@ -326,12 +329,19 @@ export class RunState {
     };
   }
 
-  #restore({ record, history }: Resumption): void {
+  #restore({ record, history, events }: Resumption): void {
+    for (const event of events) if (event.type === "tools.revealed") this.tools.reveal(event.data.names);
     this.#rounds = record.rounds;
     this.#callSeq = record.rounds;
     this.#usage = record.usage;
     this.guard.restore(record.toolCalls);
     for (const { callId } of history.messages.flatMap(toolCallsOf)) this.#callIds.add(callId);
+  }
+
+  /** A text of a provider that the record holds as it is, without secrets. */
+  clean(text: string): string {
+    const clean = this.#redact(text);
+    return typeof clean === "string" ? clean : "[redacted]";
   }
 
   /** Notes a message that the other events do not tell. */

@@ -2,12 +2,13 @@
 
 import type { ApprovalTicket } from "./approval-store.ts";
 import type { ResponseFormat } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import type { Message } from "./message.ts";
 import type { Clock } from "./ports.ts";
 import type { ComposedSection } from "./prompt.ts";
 import { openLeaf } from "./rebuild-history.ts";
 import { ToolRegistry } from "./registry.ts";
-import type { AnyRunEvent, RunEvent } from "./run-event.ts";
+import type { AnyRunEvent, RunEvent, RunStart } from "./run-event.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { TOOLS_SEARCH } from "./run-tools.ts";
 import type { ToolDefinition } from "./tool.ts";
@@ -50,8 +51,6 @@ export function recordedOptions(
     data.history === undefined
       ? []
       : (openLeaf(data.history, { seq: 0, leaf: "/data/history" }) as unknown as readonly Message[]); // Proof: sealed as messages
-  const { responseFormat, ...request } = data.request ?? {};
-  const { reasoning, sampling } = data.model ?? {};
   const composed = events.find((event) => event.type === "prompt.composed");
   const blocks = events.flatMap((event) => (event.type === "context.built" ? [event.data] : []));
   return {
@@ -69,22 +68,22 @@ export function recordedOptions(
     capture: data.capture,
     redact: (value) => value, // What is in the record has passed the redactor.
     streamRetries: events.length,
-    ...request,
-    ...(data.model === undefined ? {} : { model: data.model }),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(sampling === undefined ? {} : { sampling }),
-    ...(data.verificationPlan === undefined ? {} : { verificationPlan: data.verificationPlan }),
-    ...(responseFormat === undefined
-      ? {}
-      : {
-          // Proof: sealed as a response format
-          responseFormat: openLeaf(responseFormat, {
-            seq: 0,
-            leaf: "/data/request/responseFormat",
-          }) as unknown as ResponseFormat,
-        }),
+    ...recordedRequest(data),
+    ...defined({ model: data.model, verificationPlan: data.verificationPlan }),
     ...(composed === undefined ? {} : { system: sectionsOf(composed) }),
     ...(blocks.length === 0 ? {} : { context: { text: "", blocks } }),
+  };
+}
+
+/** What every request of the run said besides history and tools. */
+export function recordedRequest({ request = {}, model }: RunStart): Partial<LoopOptions> {
+  const { responseFormat, ...settings } = request;
+  const where = { seq: 0, leaf: "/data/request/responseFormat" };
+  const format = responseFormat === undefined ? undefined : openLeaf(responseFormat, where);
+  return {
+    ...settings,
+    ...defined({ reasoning: model?.reasoning, sampling: model?.sampling }),
+    ...(format === undefined ? {} : { responseFormat: format as unknown as ResponseFormat }), // Proof: sealed as a response format
   };
 }
 

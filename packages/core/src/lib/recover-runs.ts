@@ -98,7 +98,7 @@ class RunRecovery {
         tool === undefined
           ? ({ outcome: "still_unknown" } as const)
           : await askTool({ tool, ...parts }, intent);
-      await ledger.reconcile(intent.key, decision);
+      await ledger.reconcile(intent, decision);
       if (decision.outcome === "still_unknown") this.#unknown.push(entry);
       else this.#settled.set(callKey(intent), toResult(intent.callId, decision));
     }

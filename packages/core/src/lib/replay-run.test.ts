@@ -362,22 +362,25 @@ describe("replayRun", () => {
     });
   });
 
-  it("finds a reply that somebody changed, and shows the request that no longer fits", async () => {
+  it("refuses a record that somebody changed, with the first finding", async () => {
     const events = await record([{ toolCalls: [call("add", { a: 1, b: 2 })] }, { text: "3" }]);
-    const forged = events.map((event) =>
-      event.type === "tool.finished"
-        ? {
-            ...event,
-            data: {
-              ...event.data,
-              result: { ...event.data.result, value: { success: true, data: 4, outcome: "succeeded" } },
-            },
-          }
-        : event,
-    ) as readonly AnyRunEvent[];
-    await expect(replayRun(forged)).rejects.toMatchObject({
-      code: "replay_failed",
-      expected: "tool.finished",
-    });
+    const text = JSON.stringify(events);
+    const forged = JSON.parse(text.replace('"data":3', '"data":4'));
+    await expect(replayRun(forged)).rejects.toThrow(/Event 6 .* does not match its digest/);
+    const shorter = events.filter((event) => event.type !== "tool.started");
+    await expect(replayRun(shorter)).rejects.toMatchObject({ code: "record_invalid" });
+    for (const odd of [[], [null], [{}], [{ type: "run.started" }]])
+      await expect(replayRun(odd as never)).rejects.toMatchObject({ code: "record_invalid" });
+  });
+
+  it("replays every prefix of a run as far as it goes, and waits for nothing that never comes", async () => {
+    const events = await record([
+      { toolCalls: [call("add", { a: 1, b: 2 }), call("slow", { ms: 1 })] },
+      { text: "3" },
+    ]);
+    for (let length = 2; length < events.length; length += 1) {
+      const report = await replayRun(events.slice(0, length));
+      expect([report.events, report.complete]).toEqual([length, false]);
+    }
   });
 });

@@ -1,12 +1,13 @@
 /** Makes a recorded run again: the real loop, no network, no tool (spec runs.md section 9). */
 
 import type { AIAdapter, ModelCapabilities } from "./adapter.ts";
+import { checkLog } from "./check-log.ts";
 import { defineAdapter } from "./define-adapter.ts";
 import type { Digest } from "./digest.ts";
 import { OpenFunctionsError, RecordError } from "./errors.ts";
 import { isPlainObject } from "./json.ts";
 import { rebuildHistory } from "./rebuild-history.ts";
-import { RecordedRun } from "./recorded-run.ts";
+import { RecordedRun, isTerminal } from "./recorded-run.ts";
 import { ReplayClock, recordedOptions, recordedTickets } from "./recorded-options.ts";
 import { describeDifference } from "./describe-difference.ts";
 import { ToolRegistry } from "./registry.ts";
@@ -32,7 +33,7 @@ export interface ReplayReport {
   readonly head: Digest;
   /** How many events were made again. */
   readonly events: number;
-  /** False where the record ends by something no loop comes to by itself, such as an abort or a dead process. */
+  /** False where the record ends by something no loop comes to by itself: an abort, a dead process, or not at all. */
   readonly complete: boolean;
 }
 
@@ -67,18 +68,23 @@ export async function replayRun(
   events: readonly AnyRunEvent[],
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
+  checkLog(events);
   const [first] = events;
-  if (first?.type !== "run.started") throw new RecordError('A record begins with "run.started".');
-  if (first.data.kind === "call")
+  if (first?.type !== "run.started" || first.data.kind === "call")
     throw new RecordError("A direct call has no loop; there is nothing to replay.");
+  if (!events.some((event) => event.type === "message.appended"))
+    throw new RecordError("The record ends before the run was asked anything.");
   checkLeaves(events);
   const recorded = new RecordedRun(events);
   const replay = new Replay(first, recorded, options);
   await replay.run();
   const { matched } = recorded;
-  if (recorded.divergence !== undefined && !endsFromOutside(events, matched)) throw replay.miss();
+  const fellShort = recorded.divergence !== undefined || matched < events.length;
+  if (fellShort && !endsFromOutside(events, matched)) throw replay.miss();
   const head = events[matched - 1]?.hash ?? first.prev;
-  return { head, events: matched, complete: matched === events.length };
+  const last = events[matched - 1]?.type ?? "run.started";
+  const complete = matched === events.length && (isTerminal(last) || last === "run.suspended");
+  return { head, events: matched, complete };
 }
 
 /** The replayed model is asked what the recorded one was asked; what it can do decides nothing any more. */
@@ -129,7 +135,7 @@ class Replay {
 
   miss(): ReplayError {
     const { divergence } = this.#recorded;
-    const { seq = 0, expected, got } = divergence ?? {};
+    const { seq = this.#recorded.matched, expected = this.#recorded.next, got } = divergence ?? {};
     const isRequest = got?.type === "model.requested" && expected?.type === "model.requested";
     const nearest = isRequest ? this.#nearest(seq) : describeDifference(expected?.data, got?.data);
     const miss = { seq, expected: expected?.type ?? "the end of the record", got: got?.type ?? "nothing" };
@@ -148,10 +154,21 @@ class Replay {
       expire: () => this.#clock.expire(wallMs),
     };
     try {
-      await run.result;
+      await Promise.race([run.result, this.#untilStuck()]);
     } catch (cause) {
       // The loop cannot end where the record does not: its last event was refused.
       if (this.#recorded.divergence === undefined) throw cause;
+    } finally {
+      run.abort("the replay is over");
+    }
+  }
+
+  /** Nothing in a replay waits for the world, so a loop that makes no event any more waits for one that never comes. */
+  async #untilStuck(): Promise<void> {
+    const recorded = this.#recorded;
+    for (let matched = -1, turns = 0; turns < STUCK_TURNS; turns += 1) {
+      if (recorded.matched !== matched) [matched, turns] = [recorded.matched, 0];
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
@@ -186,9 +203,13 @@ class Replay {
   }
 }
 
-/** True where the replay stands before an end that somebody outside the loop made. */
+/** How often the event loop turns without an event before a replay is taken to be stuck. */
+const STUCK_TURNS = 2_000;
+
+/** True where the replay stands before an end that somebody outside the loop made, or where the record just stops. */
 function endsFromOutside(events: readonly AnyRunEvent[], matched: number): boolean {
   const next = events[matched];
+  if (next === undefined) return true;
   if (next?.type === "run.cancelled") return true;
   return next?.type === "run.failed" && next.data.stopReason === "internal_error";
 }

@@ -25,7 +25,8 @@ export async function resolveApproval(
   if (editedArgs === undefined) return approvals.resolve(ticketId, answer);
   const ticket = await approvals.get(ticketId);
   const tool = ticket === undefined ? undefined : tools.get(ticket.toolName);
-  if (ticket === undefined) return approvals.resolve(ticketId, answer);
+  // Of a ticket that is not there, or not theirs, nobody learns what its tool takes.
+  if (ticket?.owner !== answer.owner) return approvals.resolve(ticketId, answer);
   if (tool?.digest !== ticket.toolDigest) {
     throw new ApprovalError(`"${ticket.toolName}" is not the tool that ticket "${ticketId}" is for.`, {
       code: "approval_mismatch",

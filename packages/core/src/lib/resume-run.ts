@@ -2,6 +2,7 @@
 
 import type { ApprovalStore } from "./approval-store.ts";
 import { RecordError } from "./errors.ts";
+import { recordedRequest } from "./recorded-options.ts";
 import { rebuildHistory } from "./rebuild-history.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import { foldRun } from "./run-fold.ts";
@@ -13,7 +14,7 @@ import { RunTools } from "./run-tools.ts";
 import type { RunStore } from "./run-store.ts";
 import { ToolRegistry } from "./registry.ts";
 
-/** What a run is resumed with: adapter, tools and instructions as it was started with. */
+/** What a run is resumed with: adapter, tools and instructions as it was started with; its settings are on record. */
 export interface ResumeOptions extends Omit<
   LoopOptions,
   "messages" | "known" | "runId" | "lineage" | "parent" | "principal" | "owner" | "kind" | "actor" | "capture"
@@ -33,7 +34,9 @@ export async function resumeRun(runId: string, options: ResumeOptions): Promise<
   const { store, approvals, allowDrift = false, ...rest } = options;
   const events: AnyRunEvent[] = [];
   for await (const event of store.read(runId)) events.push(event);
-  if (events.length === 0) throw new RecordError(`There is no run "${runId}".`, { code: "run_not_found" });
+  const [first] = events;
+  if (first?.type !== "run.started")
+    throw new RecordError(`There is no run "${runId}".`, { code: "run_not_found" });
   const record = foldRun(events);
   if (record.status !== "suspended")
     throw new RecordError(`Run "${runId}" is ${record.status}; only a suspended run can be resumed.`);
@@ -53,7 +56,8 @@ export async function resumeRun(runId: string, options: ResumeOptions): Promise<
     owner: record.owner,
     capture: record.capture,
     lineage: record.lineage,
-    limits: { ...record.limits, ...rest.limits },
+    limits: record.limits,
+    ...recordedRequest(first.data),
   };
   const drift = driftOf(record, loop);
   if (drift.length > 0 && !allowDrift) {

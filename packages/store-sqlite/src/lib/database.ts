@@ -90,7 +90,16 @@ export class Database {
 
   /** Moves what the write-ahead log holds into the file, so that removed content is in neither. */
   checkpoint(): void {
-    this.all("PRAGMA wal_checkpoint(TRUNCATE)");
+    const busy = this.get("PRAGMA wal_checkpoint(TRUNCATE)")?.["busy"];
+    if (busy !== 1) return;
+    throw new StoreError(
+      "The change was made, but another reader keeps the old content in the log of the database.",
+      {
+        code: "store_locked",
+        retryable: true,
+        hint: "Close the other program and make another change, or checkpoint the database.",
+      },
+    );
   }
 
   /** Closes the connection; calling it again does nothing. */

@@ -53,7 +53,7 @@ export type Recording = readonly RecordedModelCall[] | readonly AnyRunEvent[];
  */
 export function replayAdapter(recording: Recording): AIAdapter {
   const [first] = recording;
-  const calls = isRunLog(recording) ? callsOf(recording) : recording;
+  const calls: readonly Answer[] = isRunLog(recording) ? callsOf(recording) : recording;
   const model =
     first !== undefined && "type" in first && first.type === "run.started" ? first.data.model : undefined;
   let next = 0;
@@ -83,9 +83,12 @@ function isRunLog(recording: Recording): recording is readonly AnyRunEvent[] {
   return first !== undefined && "type" in first;
 }
 
-function missed(seq: number, call: RecordedModelCall | undefined, got: ModelRequest): ReplayError {
+function missed(seq: number, call: Answer | undefined, got: ModelRequest): ReplayError {
   const { signal: _signal, ...request } = got;
-  const nearest = call === undefined ? "" : describeDifference(call.request, request);
+  const nearest =
+    call === undefined
+      ? ""
+      : describeDifference(call.request, "tools" in call.request ? request : { messages: request.messages });
   const what =
     call === undefined
       ? "the recording has no further call"
@@ -98,24 +101,33 @@ function missed(seq: number, call: RecordedModelCall | undefined, got: ModelRequ
   });
 }
 
-function callsOf(events: readonly AnyRunEvent[]): readonly RecordedModelCall[] {
+interface Answer {
+  readonly requestDigest: Digest;
+  readonly request: RecordedModelCall["request"];
+  readonly events: Iterable<ModelEvent>;
+}
+
+/** One answer per attempt: a call whose stream broke was asked again. */
+function callsOf(events: readonly AnyRunEvent[]): readonly Answer[] {
   return events.flatMap((event, at) => {
     if (event.type !== "model.requested") return [];
     const { messages } = rebuildHistory(events.slice(0, at));
-    const given = answersTo(events.slice(at + 1));
-    return [{ requestDigest: event.data.requestDigest, request: { messages }, events: given }];
+    const rest = events.slice(at + 1);
+    const end = rest.findIndex((one) => one.type === "model.requested");
+    const segment = end === -1 ? rest : rest.slice(0, end);
+    const starts = [0, ...segment.flatMap((one, index) => (one.type === "model.reset" ? [index + 1] : []))];
+    return starts.map((start) => ({
+      requestDigest: event.data.requestDigest,
+      request: { messages },
+      events: { [Symbol.iterator]: () => answersTo(segment.slice(start)) },
+    }));
   });
 }
 
-function answersTo(events: readonly AnyRunEvent[]): readonly ModelEvent[] {
-  const given: ModelEvent[] = [];
+/** What came, up to the end of the answer; a recorded failure is thrown where it happened. */
+function* answersTo(events: readonly AnyRunEvent[]): Generator<ModelEvent, void> {
   for (const event of events) {
-    const steps = modelEvents(event);
-    for (let step = steps.next(); ; step = steps.next()) {
-      if (step.done !== true) given.push(step.value);
-      else if (step.value === undefined) break;
-      else return given;
-    }
+    if ((yield* modelEvents(event)) !== undefined) return;
   }
   throw new OpenFunctionsError("The recorded run ends before its model answered.", {
     code: "record_invalid",
