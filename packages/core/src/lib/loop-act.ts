@@ -27,9 +27,10 @@ export async function act(
   reveal(state, calls, results);
   const message: Message = { role: "tool", content: parts };
   state.append(message);
-  const tellsMore = parts.some((part, index) => part.result !== textOnRecord(results[index]));
   // Only a whole record is read again; there the text has to be found, or be what the result says.
-  if (state.options.capture === "full" && tellsMore) state.recordMessage(message);
+  const isWhole = state.options.capture === "full";
+  if (isWhole && parts.some((part, index) => part.result !== textOnRecord(results[index])))
+    state.recordMessage(message);
   return results;
 }
 
