@@ -23,6 +23,7 @@ export class Database {
   readonly #connection: DatabaseSync;
   readonly #file: string;
   readonly #isFull: boolean;
+  #isDurable = true;
   readonly #statements = new Map<string, StatementSync>();
 
   private constructor(connection: DatabaseSync, { file, synchronous }: DatabaseOptions) {
@@ -60,6 +61,7 @@ export class Database {
 
   /** How many rows were changed. */
   run(sql: string, parameters: readonly Parameter[] = []): number {
+    if (this.#connection.isOpen && !this.#connection.isTransaction) this.#sync(true);
     return this.#try(() => Number(this.#prepare(sql).run(...parameters.map(toInput)).changes));
   }
 
@@ -73,14 +75,15 @@ export class Database {
    * has survived the end of the process only.
    */
   transaction<T>(work: () => T, { durable = true }: { readonly durable?: boolean } = {}): T {
-    // In a write-ahead log, the next durable commit syncs what this one leaves.
-    if (durable || !this.#isFull) return this.#within("BEGIN IMMEDIATE", work);
-    this.run("PRAGMA synchronous = normal");
-    try {
-      return this.#within("BEGIN IMMEDIATE", work);
-    } finally {
-      this.run("PRAGMA synchronous = full");
-    }
+    this.#sync(durable);
+    return this.#within("BEGIN IMMEDIATE", work);
+  }
+
+  /** Whether the next commit syncs the disk. In a write-ahead log, a later one that does syncs what this one leaves. */
+  #sync(durable: boolean): void {
+    if (!this.#isFull || durable === this.#isDurable) return;
+    this.#step(`PRAGMA synchronous = ${durable ? "full" : "normal"}`);
+    this.#isDurable = durable;
   }
 
   /** Reads the state of one moment, whatever others write meanwhile. */
@@ -109,16 +112,21 @@ export class Database {
   }
 
   #within<T>(begin: string, work: () => T): T {
-    this.run(begin);
+    this.#step(begin);
     try {
       const result = work();
-      this.run("COMMIT");
+      this.#step("COMMIT");
       return result;
     } catch (cause) {
       // A full disk rolls back by itself.
-      if (this.#connection.isTransaction) this.run("ROLLBACK");
+      if (this.#connection.isTransaction) this.#step("ROLLBACK");
       throw cause;
     }
+  }
+
+  /** A statement that begins, ends or prepares others. */
+  #step(sql: string): void {
+    this.#try(() => this.#prepare(sql).run());
   }
 
   #prepare(sql: string): StatementSync {
