@@ -1,5 +1,6 @@
 /** Record files: writing, reading, sealing, redacting and verifying them. For whoever keeps or checks records. */
 
+export { checkLog } from "./lib/check-log.ts";
 export {
   type RecordContent,
   decodeRecordLine,

@@ -12,13 +12,17 @@ export function localPerson(): Principal {
   return { kind: "human", id: userName(), via: "local" };
 }
 
-/** Says what waits, and how to answer it. */
-export function noteWaiting(runId: string, tickets: readonly ApprovalTicket[]): void {
+/** Says what waits, and how to answer it; `from` is where the tools came from. */
+export function noteWaiting(
+  runId: string,
+  tickets: readonly ApprovalTicket[],
+  from: readonly string[] = [],
+): void {
   for (const { ticketId, summary, expiresAt } of tickets) {
     note(paint("yellow", `waits for approval: ${oneLine(summary)}`));
     note(`  openfunctions approvals approve ${ticketId}    (or deny; until ${expiresAt})`);
   }
-  note(`then: openfunctions resume ${runId}`);
+  note(`then: openfunctions resume ${runId}${from.map((file) => ` --from ${oneLine(file)}`).join("")}`);
 }
 
 function userName(): string {

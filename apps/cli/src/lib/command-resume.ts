@@ -1,6 +1,6 @@
 /** `openfunctions resume`: goes on with a run that waited for a person. */
 
-import { resumeRun } from "@openfunctions/core";
+import { OpenFunctionsError, resumeRun } from "@openfunctions/core";
 import { chooseAdapter, wishLike } from "./choose-adapter.ts";
 import { promptOf } from "./command-chat.ts";
 import { reportResult, untilInterrupted } from "./command-run.ts";
@@ -31,6 +31,9 @@ export async function resumeCommand(runId: string, options: ResumeCommandOptions
     if (runId === "") throw new CommandFailure("The id of the run is empty.", EXIT.usage);
     const asked = (await stores.runs.get(runId))?.model;
     const { adapter } = await chooseAdapter(wishLike(asked, options));
+    const names = (await stores.runs.get(runId))?.toolCalls.map(
+      ({ callId, toolName }) => [callId, toolName] as const,
+    );
     const result = await untilInterrupted(async (signal) => {
       const run = await resumeRun(runId, {
         ...stores.loop,
@@ -40,8 +43,12 @@ export async function resumeCommand(runId: string, options: ResumeCommandOptions
         system: conversationPrompt(await promptOf(options)),
         allowDrift: options.allowDrift === true,
       });
-      return followRun(run, () => {});
+      return followRun(run, () => {}, names);
+    }).catch((cause: unknown) => {
+      if (!OpenFunctionsError.is(cause) || cause.code !== "resume_mismatch") throw cause;
+      const how = "Resume it with the --from and --prompt it was started with, or go on with --allow-drift.";
+      throw new CommandFailure(`${cause.message} ${how}`, EXIT.failed);
     });
-    await reportResult(result, { asJson: options.json === true, stores });
+    await reportResult(result, { asJson: options.json === true, stores, from: options.from });
   });
 }

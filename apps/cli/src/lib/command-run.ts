@@ -42,8 +42,12 @@ export async function runCommand(task: string, options: RunCommandOptions): Prom
       );
       try {
         if (record !== undefined) await writeRecord(record, stores.runs, result);
+        if (record !== undefined && result.status === "suspended")
+          note(
+            `The record ends where the run waits; once it has ended: openfunctions runs export ${result.runId}`,
+          );
       } finally {
-        await reportResult(result, { asJson: options.json === true, stores });
+        await reportResult(result, { asJson: options.json === true, stores, from: options.from });
       }
     } finally {
       await record?.close();
@@ -80,12 +84,21 @@ async function writeRecord(handle: FileHandle, store: RunStore, { runId }: LoopR
   await handle.sync();
 }
 
+/** How a result is reported. */
+export interface ReportOptions {
+  readonly asJson: boolean;
+  readonly stores: HomeStores;
+  /** Where the tools came from. */
+  readonly from: readonly string[] | undefined;
+}
+
 /** Prints the answer, or what the run waits for. Throws `CommandFailure` unless the run completed. */
 export async function reportResult(
   result: LoopResult,
-  { asJson, stores }: { readonly asJson: boolean; readonly stores: HomeStores },
+  { asJson, stores, from }: ReportOptions,
 ): Promise<void> {
   const { runId, status, stopReason, text, usage, record, pending = [] } = result;
+  note(paint("dim", `run ${runId}`));
   if (asJson) {
     const toolCalls = record.toolCalls.map(({ callId, toolName, args, outcome, code, result: answer }) => ({
       callId,
@@ -105,6 +118,7 @@ export async function reportResult(
     noteWaiting(
       runId,
       tickets.filter((ticket) => ticket !== undefined),
+      from,
     );
     throw new CommandFailure("The run waits for a person.", EXIT.waiting);
   }

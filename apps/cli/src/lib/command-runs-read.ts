@@ -115,8 +115,9 @@ export async function exportCommand(name: string, options: { readonly out?: stri
 /** Writes a file that is not there yet. */
 export async function writeNew(file: string, text: string): Promise<void> {
   const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CommandFailure(`"${file}" could not be made: ${why}`, EXIT.environment);
+    const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+    const why = isThere ? "it is there already" : cause instanceof Error ? cause.message : String(cause);
+    throw new CommandFailure(`"${file}" could not be made: ${why}.`, EXIT.environment);
   });
   try {
     await handle.writeFile(text);

@@ -72,7 +72,7 @@ export async function forkCommand(name: string, options: ForkCommandOptions): Pr
         () => {},
       ),
     );
-    await reportResult(result, { asJson: options.json === true, stores });
+    await reportResult(result, { asJson: options.json === true, stores, from: options.from });
   });
 }
 

@@ -67,10 +67,14 @@ async function readKey(file: string): Promise<string> {
   return pem;
 }
 
+/** What is wrong with a file that is no record at all is said in a few lines. */
+const MAX_SHOWN = 20;
+
 function report(result: VerifyResult): void {
   const { status, runId, events, signedBy, capture, redacted, withoutValue } = result;
-  for (const finding of result.findings) print(describeFinding(finding));
-  const rest = result.failures - result.findings.length;
+  const shown = result.findings.slice(0, MAX_SHOWN);
+  for (const finding of shown) print(describeFinding(finding));
+  const rest = result.failures - shown.length;
   if (rest > 0) print(`and ${rest} more`);
   const by = signedBy === undefined ? "" : `, sealed by ${signedBy}`;
   print(printable(`${status}: run ${runId ?? "unknown"}, ${events} event(s)${by}`));

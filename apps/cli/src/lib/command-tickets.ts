@@ -57,6 +57,14 @@ export async function answerTicket(
   const editedArgs = args === undefined ? undefined : parseArguments(args);
   const tools = await openTools({ home, ...(from === undefined ? {} : { from }) });
   await withHomeStores(home, async ({ approvals }) => {
+    const asked = editedArgs === undefined ? undefined : await approvals.get(ticketId).catch(() => undefined);
+    if (asked !== undefined && !tools.has(asked.toolName))
+      throw new InputError(
+        `"${asked.toolName}" is not among the tools, so its new arguments cannot be checked.`,
+        {
+          hint: "Pass the --from that the run was started with.",
+        },
+      );
     const ticket = await resolveApproval({ approvals, tools }, ticketId, {
       decision,
       by: localPerson(),
@@ -64,7 +72,9 @@ export async function answerTicket(
       ...(reason === undefined ? {} : { reason }),
       ...(editedArgs === undefined ? {} : { editedArgs }),
     });
-    print(`${ticket.ticketId} ${ticket.state}. Go on with: openfunctions resume ${ticket.runId}`);
+    print(
+      `${ticket.ticketId} ${ticket.state}. Go on with: openfunctions resume ${ticket.runId} (and the --from it was started with)`,
+    );
   });
 }
 

@@ -11,9 +11,13 @@ import { note, oneLine, paint } from "./output.ts";
 
 const MAX_SHOWN = 300;
 
-/** Reads the run to its end; `write` gets the answer's text as it comes. */
-export async function followRun(run: LoopRun, write: (text: string) => void): Promise<LoopResult> {
-  const names = new Map<string, string>();
+/** Reads the run to its end; `write` gets the answer's text as it comes. `known` names calls that were asked for before. */
+export async function followRun(
+  run: LoopRun,
+  write: (text: string) => void,
+  known: Iterable<readonly [string, string]> = [],
+): Promise<LoopResult> {
+  const names = new Map(known);
   for await (const event of run) {
     if (isChainEvent(event)) showEvent(event, names);
     else if (event.type === "text.delta") write(textOfDelta(event));

@@ -90,7 +90,9 @@ class RecordCheck {
     this.#checkFirstRedaction();
     const { sealed } = this.#start;
     if (this.#seal === undefined && typeof sealed === "string" && (this.#torn || !this.#unreadTail))
-      this.#find("truncated", { message: `The log says that ${sealed} seals it; the seal is missing.` });
+      this.#find("truncated", {
+        message: `The log says that ${sealed} seals it; the seal is missing. A run that waits for a person has none yet.`,
+      });
     const open = this.#seal === undefined && typeof sealed !== "string" && !this.#ended;
     const status = this.#status(signedBy, open);
     if (status === "open") this.#find("open", { message: "The log has no end, which proves nothing." });
