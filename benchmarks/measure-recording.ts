@@ -9,7 +9,7 @@ const NAMES = {
   none: "no record: no store, no hashes",
   chain: "hash chain, no store",
   memory: "memory store",
-  sqlite: "SQLite, as shipped (every append synced)",
+  sqlite: "SQLite, as shipped (what must outlive the machine is synced)",
   "sqlite-normal": 'SQLite, `synchronous: "normal"`',
   files: "record files",
 } as const;
