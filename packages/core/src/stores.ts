@@ -6,7 +6,6 @@ export {
   checkRunId,
   type HeldRun,
   isEnded,
-  nextStatus,
   type RunBatch,
   runNotFound,
   statusAfter,

@@ -34,7 +34,7 @@ export async function runCommand(task: string, options: RunCommandOptions): Prom
   });
   note(paint("dim", `${adapter.provider}/${adapter.model} (${reason})`));
   await withHomeStores(home, async (stores) => {
-    const record = options.record === undefined ? undefined : await openRecord(options.record);
+    const record = options.record === undefined ? undefined : await makeRecordFile(options.record);
     try {
       const conversation = new Conversation({ adapter, tools, id: randomUUID(), home: stores.loop });
       const result = await untilInterrupted(async (signal) =>
@@ -68,7 +68,7 @@ export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise
 }
 
 /** Makes the record file before anything runs. An existing file is never overwritten. */
-function openRecord(file: string): Promise<FileHandle> {
+function makeRecordFile(file: string): Promise<FileHandle> {
   return open(file, "wx", 0o600).catch((cause: unknown) => {
     const exists = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
     const why = exists

@@ -2,6 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
+import { OpenFunctionsError } from "@openfunctions/core";
 import { type Finding, type VerifyResult, exportRun, keyIdOf, verifyRun } from "@openfunctions/core/records";
 import { dataHome } from "./data-home.ts";
 import { withHomeStores } from "./home-stores.ts";
@@ -44,10 +45,15 @@ async function verifyRecord(name: string, publicKeys: readonly string[]): Promis
     }
   }
   return withHomeStores(dataHome(), async ({ runs }) => {
-    if ((await runs.get(name).catch(() => undefined)) === undefined)
+    if ((await runs.get(name).catch(noSuchId)) === undefined)
       throw new CommandFailure(`There is no record file and no run "${name}".`, EXIT.usage);
     return verifyRun(bytesOf(exportRun(runs, name)), { publicKeys });
   });
+}
+
+/** What no store takes as an id is the name of nothing; every other failure is one. */
+function noSuchId(cause: unknown): undefined {
+  if (!OpenFunctionsError.is(cause) || cause.code !== "bad_id") throw cause;
 }
 
 async function* bytesOf(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

@@ -57,7 +57,7 @@ export async function answerTicket(
   const editedArgs = args === undefined ? undefined : parseArguments(args);
   const tools = await openTools({ home, ...(from === undefined ? {} : { from }) });
   await withHomeStores(home, async ({ approvals }) => {
-    const asked = editedArgs === undefined ? undefined : await approvals.get(ticketId).catch(() => undefined);
+    const asked = editedArgs === undefined ? undefined : await approvals.get(ticketId);
     if (asked !== undefined && !tools.has(asked.toolName))
       throw new InputError(
         `"${asked.toolName}" is not among the tools, so its new arguments cannot be checked.`,

@@ -3,7 +3,7 @@
 import type { CallRuntime, CallScope } from "./call-context.ts";
 import type { EffectKey } from "./call-effect.ts";
 import { describeThrown } from "./describe-thrown.ts";
-import type { EffectAttempt, EffectStart } from "./effect-ledger.ts";
+import type { EffectAttempt } from "./effect-ledger.ts";
 import type { Json } from "./json.ts";
 import type { CallResult, FailureOutcome, FailureResult, Outcome, SuccessResult } from "./result.ts";
 import type { ArgsOrigin, CallAuthority } from "./run-event.ts";
@@ -85,7 +85,7 @@ export class CallAccount {
   }
 
   /** The result of the first call with this key stands for this one too. */
-  replay({ result, intent }: Extract<EffectStart, { state: "done" }>): CallResult {
+  replay({ result, replayOf }: { readonly result: CallResult; readonly replayOf: string }): CallResult {
     const { journal } = this.#of.scope;
     const { outcome, code } = result;
     journal?.emit("tool.replayed", {
@@ -93,7 +93,7 @@ export class CallAccount {
       authority: this.authority,
       idempotency: this.effect?.idempotency ?? { source: "derived", scope: "call" },
       outcome,
-      replayOf: intent.callId,
+      replayOf,
       result: journal.seal<Json>(plainResult(result)),
       ...(code === undefined ? {} : { code }),
     });

@@ -7,14 +7,15 @@ import type { CallGuard } from "./call-guard.ts";
 import type { EffectLedger } from "./effect-ledger.ts";
 import type { StoreError } from "./errors.ts";
 import type { CallGate, KeyedLock } from "./gate.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { Ports } from "./ports.ts";
 import type { Grant, Principal } from "./principal.ts";
-import type { Outcome } from "./result.ts";
+import type { CallResult, Outcome } from "./result.ts";
 import type { RunContext } from "./run-context.ts";
 import type { ChainType, EventData } from "./run-event.ts";
 import type { Sealer } from "./sealed.ts";
+import type { Tool } from "./tool.ts";
 
 /** Options of one `execute`. Everything has a default: a direct call from code by the local program. */
 export interface CallContext {
@@ -39,6 +40,14 @@ export interface CallContext {
   readonly scope?: CallScope;
 }
 
+/** What a record says of a call: its result then, or that it has none and the call may not run. */
+export type ScopeAnswer =
+  | { readonly type: "replay"; readonly result: CallResult; readonly replayOf: string }
+  | { readonly type: "refuse"; readonly code: string; readonly message: string };
+
+/** Looks a call up by its tool and its checked arguments. */
+export type ScopeAnswerer = (tool: Tool, args: JsonObject) => ScopeAnswer | undefined;
+
 /** What the calls of one run share. */
 export interface CallScope {
   readonly gate: CallGate;
@@ -49,6 +58,8 @@ export interface CallScope {
   readonly ledger?: EffectLedger;
   /** The run is this call and no more, so a key given for it holds beyond the run. */
   readonly isDirect?: true;
+  /** Answers a call in its handler's place, from a record; undefined lets it go on. */
+  readonly answer?: ScopeAnswerer;
   /** Tickets are asked for: whoever runs this call can wait and come back to it. */
   readonly canWait?: boolean;
   /** The call was asked for before the run was suspended; its request is recorded already. */

@@ -52,13 +52,16 @@ export async function executeCall(
   if (order.context.scope?.resumed !== true) call.noteRequest(tool, prepared);
   if (!prepared.ok)
     return call.account.refuse("invalid_input", order.context.argsProblem ?? prepared.message);
+  const answer = order.context.scope?.answer?.(tool, prepared.args);
+  if (answer?.type === "refuse") return call.account.refuse(answer.code, answer.message);
+  if (answer !== undefined) return call.account.replay(answer);
   const verdict = await call.decide(tool, prepared.args);
   // What a person said of a call counts, whatever the gate says of it today.
-  const isAsked = verdict.refusal?.code === "approval_required" || order.context.scope?.resumed === true;
-  if (isAsked && call.canWait && verdict.refusal?.code !== "not_permitted")
-    return call.runApproved(tool, prepared, verdict);
-  if (verdict.refusal === undefined) return call.run(tool, prepared);
-  return call.account.refuse(verdict.refusal.code, verdict.refusal.message);
+  const { refusal } = verdict;
+  const isAsked = refusal?.code === "approval_required" || (refusal === undefined && call.wasAsked);
+  if (isAsked && call.canWait) return call.runApproved(tool, prepared, verdict);
+  if (refusal === undefined) return call.run(tool, prepared);
+  return call.account.refuse(refusal.code, refusal.message);
 }
 
 type Accepted = Extract<PreparedArguments, { ok: true }>;
@@ -110,6 +113,11 @@ class Call {
   /** True where a ticket can be asked for: somebody comes back to this call. */
   get canWait(): boolean {
     return this.#approvals !== undefined && this.#scope.canWait === true && this.#context.run !== undefined;
+  }
+
+  /** True for a call of before a suspension: a person may have been asked about it. */
+  get wasAsked(): boolean {
+    return this.#scope.resumed === true;
   }
 
   refuseUnresolved(message: string): CallResult {
@@ -321,7 +329,8 @@ class Call {
     control: CallControl,
   ): CallResult | Promise<CallResult> {
     if (start.state === "in_flight") return this.#stopped(tool, control, "not_started");
-    if (start.state === "done") return this.account.replay(start);
+    if (start.state === "done")
+      return this.account.replay({ result: start.result, replayOf: start.intent.callId });
     const message = `"${tool.name}" began earlier and nobody knows how it ended. It was not run again.`;
     return this.account.fail(failure(message), { outcome: "unknown", code: "outcome_unknown" });
   }

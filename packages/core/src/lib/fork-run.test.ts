@@ -66,6 +66,11 @@ describe("forkRun", () => {
     const made: AnyRunEvent[] = [];
     for await (const event of store.read(runId)) made.push(event);
     expect((await replayRun(made)).complete).toBe(true);
+    expect(made.some((event) => event.type === "message.appended")).toBe(false);
+    const turns = (
+      await forkRun(made, { at: { round: 0 }, adapter: scriptedAdapter([{ text: "again" }]) }).result
+    ).messages;
+    expect(turns.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
   it("answers equal calls from the record, and refuses others where it has no tools", async () => {
@@ -78,6 +83,37 @@ describe("forkRun", () => {
       ["not_started", "not_permitted"],
     ]);
     expect(ran).toEqual(["a"]);
+  });
+
+  it("finds a call again whose defaults were filled in", async () => {
+    const tools = new ToolRegistry();
+    const inputSchema = { type: "object", properties: { all: { type: "boolean", default: false } } } as const;
+    let ran = 0;
+    tools.register({
+      name: "list",
+      description: "Lists things.",
+      inputSchema,
+      contract: "read",
+      handler: () => ok((ran += 1)),
+    });
+    const script = () => scriptedAdapter([{ toolCalls: [{ name: "list" }] }, { text: "done" }]);
+    const store = createMemoryRunStore();
+    const run = runLoop({
+      adapter: script(),
+      tools,
+      messages: [userMessage("list")],
+      capture: "full",
+      store,
+    });
+    await run.result;
+    const events: AnyRunEvent[] = [];
+    for await (const event of store.read(run.runId)) events.push(event);
+    const { record } = await forkRun(events, { at: { round: 0 }, adapter: script() }).result;
+    expect(record.toolCalls[0]).toMatchObject({
+      outcome: "succeeded",
+      idempotency: { replayOf: "call_0_0" },
+    });
+    expect(ran).toBe(1);
   });
 
   it("runs live reads, and a live write only with a grant of its own", async () => {

@@ -1,13 +1,13 @@
 /** Goes on from a point of a recorded run as a new run (spec runs.md section 9). */
 
-import type { AIAdapter, ToolCall } from "./adapter.ts";
+import type { AIAdapter } from "./adapter.ts";
 import { coversTool } from "./authority.ts";
-import type { CallContext } from "./call-context.ts";
+import type { ScopeAnswer } from "./call-context.ts";
 import { checkLog } from "./check-log.ts";
 import { isReadOnly } from "./contract.ts";
 import { type Digest, digest } from "./digest.ts";
 import { RecordError } from "./errors.ts";
-import type { Json } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import type { Message } from "./message.ts";
 import { openLeaf, rebuildHistory } from "./rebuild-history.ts";
 import { recordedOptions, recordedRequest } from "./recorded-options.ts";
@@ -15,6 +15,9 @@ import type { CallResult } from "./result.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import { startLoop } from "./run-loop.ts";
 import type { LoopOptions, LoopRun } from "./run-options.ts";
+import { type Clock, systemClock } from "./ports.ts";
+import type { Grant } from "./principal.ts";
+import type { Tool } from "./tool.ts";
 import type { ToolView } from "./tool-view.ts";
 
 /** Where and how a run is forked. What is left out is as in the record. */
@@ -51,7 +54,8 @@ export function forkRun(events: readonly AnyRunEvent[], options: ForkOptions): L
   const { taskId, threadId } = first.data.lineage;
   const { tools: recorded, system, kind, actor, principal, owner, limits } = recordedOptions(first, events);
   const live = tools === "recorded" ? undefined : tools;
-  const answers = new RecordedAnswers(events, live);
+  const clock = rest.ports?.clock ?? systemClock;
+  const answers = new RecordedAnswers(events, { isLive: live !== undefined, grants, clock });
   const loop: LoopOptions = {
     ...(system === undefined ? {} : { system }),
     kind,
@@ -65,7 +69,7 @@ export function forkRun(events: readonly AnyRunEvent[], options: ForkOptions): L
     adapter,
     grants,
     messages: history,
-    known: Math.max(0, history.length - Math.max(1, messages.length)),
+    known: history.length - messages.length,
     tools: live ?? recorded,
     lineage: {
       ...(taskId === undefined ? {} : { taskId }),
@@ -73,7 +77,7 @@ export function forkRun(events: readonly AnyRunEvent[], options: ForkOptions): L
       forkOf: { runId: first.runId, seq },
     },
   } as LoopOptions; // Proof: kind, actor, principal, owner and limits of a recorded run are always there
-  return startLoop(loop, { answer: (call, context) => answers.answer(call, context) });
+  return startLoop(loop, { answer: (tool, args) => answers.answer(tool, args) });
 }
 
 function pointOf(events: readonly AnyRunEvent[], at: ForkOptions["at"]): number {
@@ -88,17 +92,19 @@ function pointOf(events: readonly AnyRunEvent[], at: ForkOptions["at"]): number 
   );
 }
 
-interface Answer {
-  readonly callId: string;
-  readonly result: CallResult;
+/** What a fork may do beyond its record. */
+interface LiveRights {
+  readonly isLive: boolean;
+  readonly grants: readonly Grant[];
+  readonly clock: Clock;
 }
 
 /** Recorded results by what was asked. */
 class RecordedAnswers {
-  readonly #answers = new Map<Digest, Answer>();
-  readonly #live: ToolView | undefined;
+  readonly #answers = new Map<Digest, ScopeAnswer>();
+  readonly #live: LiveRights;
 
-  constructor(events: readonly AnyRunEvent[], live: ToolView | undefined) {
+  constructor(events: readonly AnyRunEvent[], live: LiveRights) {
     this.#live = live;
     const asked = new Map<string, Digest>();
     for (const event of events) {
@@ -110,82 +116,31 @@ class RecordedAnswers {
         const result = openLeaf(event.data.result, { seq: event.seq, leaf: "/data/result" });
         const { callId } = event.data;
         const plain = result as unknown as CallResult; // Proof: sealed by the pipeline as a result without its call id
-        if (key !== undefined) this.#answers.set(key, { callId, result: plain });
+        if (key !== undefined) this.#answers.set(key, { type: "replay", result: plain, replayOf: callId });
       }
     }
   }
 
   /** The recorded result, a refusal, or undefined where the call may run. */
-  answer(call: ToolCall, context: CallContext): CallResult | undefined {
-    const known = this.#answers.get(callKey(call.name, call.args));
-    if (known !== undefined) return replay(call, context, known);
-    const tool = this.#live?.get(call.name);
-    if (this.#live !== undefined && (tool === undefined || isReadOnly(tool.contract))) return undefined;
-    const { run } = context;
-    if (tool !== undefined && run !== undefined && coversTool(tool, run.grants, run.ports.clock.now()))
-      return undefined;
-    return refuse(call, context, tool === undefined ? NO_ANSWER : NO_GRANT);
+  answer(tool: Tool, args: JsonObject): ScopeAnswer | undefined {
+    const known = this.#answers.get(callKey(tool.name, args));
+    if (known !== undefined) return known;
+    if (!this.#live.isLive) return { type: "refuse", ...NO_ANSWER };
+    const { grants, clock } = this.#live;
+    const mayRun = isReadOnly(tool.contract) || coversTool(tool, grants, clock.now());
+    return mayRun ? undefined : { type: "refuse", ...NO_GRANT };
   }
 }
 
 const NO_ANSWER = {
   code: "not_permitted",
-  error: "The record holds no answer to this call, and the fork has no tools of its own.",
+  message: "The record holds no answer to this call, and the fork has no tools of its own.",
 };
 const NO_GRANT = {
   code: "approval_required",
-  error: "A fork may write only with a grant of its own. The call did not run.",
+  message: "A fork may write only with a grant of its own. The call did not run.",
 };
-const AUTHORITY = { level: "none", decision: "not_required" } as const;
 
 function callKey(name: string, args: unknown): Digest {
   return digest("call-key/1", { name, args });
-}
-
-function replay(call: ToolCall, context: CallContext, { callId: replayOf, result }: Answer): CallResult {
-  request(call, context);
-  const { callId } = call;
-  const journal = context.scope?.journal;
-  journal?.emit("tool.replayed", {
-    callId,
-    authority: AUTHORITY,
-    idempotency: { source: "derived", scope: "run" },
-    outcome: result.outcome,
-    ...(result.code === undefined ? {} : { code: result.code }),
-    replayOf,
-    result: journal.seal<Json>(result as unknown as Json), // Proof: it was read out of a record
-  });
-  return { ...result, callId, replayed: true };
-}
-
-function refuse(
-  call: ToolCall,
-  context: CallContext,
-  why: { readonly code: string; readonly error: string },
-): CallResult {
-  request(call, context);
-  const { callId } = call;
-  const journal = context.scope?.journal;
-  const plain = { success: false as const, ...why, outcome: "not_started" as const, retryable: false };
-  journal?.emit("tool.refused", {
-    callId,
-    code: why.code,
-    authority: { level: "grant", decision: "denied" },
-    result: journal.seal<Json>(plain),
-  });
-  return { ...plain, callId };
-}
-
-function request({ callId, name, args }: ToolCall, { scope }: CallContext): void {
-  const journal = scope?.journal;
-  if (journal === undefined) return;
-  const { round, index } = journal;
-  journal.emit("tool.requested", {
-    callId,
-    round,
-    index,
-    toolName: name,
-    args: journal.seal<Json>(args),
-    argsOrigin: "model",
-  });
 }

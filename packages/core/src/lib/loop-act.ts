@@ -48,11 +48,11 @@ function textOnRecord(result: CallResult | undefined): string | undefined {
 }
 
 function answer(state: RunState, call: ToolCall, index: number): CallResult | Promise<CallResult> {
-  const { replay, ...hooks } = state.hooks;
+  const { replay } = state.hooks;
   const context = contextOf(state, call, index);
   const { journal } = state.scope(call.callId, index);
   if (replay !== undefined && journal !== undefined) return replay.answer(call, journal);
-  return hooks.answer?.(call, context) ?? state.tools.view.execute(call.name, argsOf(call), context);
+  return state.tools.view.execute(call.name, argsOf(call), context);
 }
 
 /** Text that is no JSON object goes in as it is, so that the record holds what the model wrote. */

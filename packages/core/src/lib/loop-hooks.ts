@@ -1,13 +1,11 @@
 /** What resuming, replaying and forking put into the one loop; an ordinary run has none of it. */
 
-import type { ToolCall } from "./adapter.ts";
 import type { ApprovalTicket } from "./approval-store.ts";
-import type { CallContext } from "./call-context.ts";
+import type { ScopeAnswerer } from "./call-context.ts";
 import type { RecordedRun } from "./recorded-run.ts";
 import type { RebuiltHistory } from "./rebuild-history.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import type { RunRecord } from "./run-record.ts";
-import type { CallResult } from "./result.ts";
 
 /** A log to go on with. */
 export interface Resumption {
@@ -24,6 +22,6 @@ export interface LoopHooks {
   readonly resumption?: Resumption;
   /** The record this run is made again beside: its facts and its calls come from there. */
   readonly replay?: RecordedRun;
-  /** Answers a call in the registry's place; undefined lets it run. */
-  answer?(call: ToolCall, context: CallContext): CallResult | undefined;
+  /** Answers calls in their handlers' place. */
+  readonly answer?: ScopeAnswerer;
 }

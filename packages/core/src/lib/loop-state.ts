@@ -211,7 +211,7 @@ export class RunState {
     const resumed = this.hooks.resumption?.record.toolCalls.some((call) => call.callId === callId) === true;
     const { approvals, ledger } = this.options;
     return {
-      ...defined({ approvals, ledger }),
+      ...defined({ approvals, ledger, answer: this.hooks.answer }),
       gate: this.#gate,
       guard: this.guard,
       journal,

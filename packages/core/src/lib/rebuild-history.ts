@@ -89,7 +89,7 @@ class HistoryBuilder {
 
   /** Tool messages are recorded only where they say something else than the results do. */
   #append(message: Message): void {
-    if (message.role === "tool") this.#messages.pop();
+    if (message.role === "tool" && this.#messages.at(-1)?.role === "tool") this.#messages.pop();
     this.#messages.push(message);
   }
 }

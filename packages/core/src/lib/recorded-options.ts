@@ -75,8 +75,14 @@ export function recordedOptions(
   };
 }
 
-/** What every request of the run said besides history and tools. */
-export function recordedRequest({ request = {}, model }: RunStart): Partial<LoopOptions> {
+/** What every request of a run says besides history and tools. */
+export type RequestSettings = Pick<
+  LoopOptions,
+  "toolChoice" | "parallelToolCalls" | "sampling" | "reasoning" | "maxOutputTokens" | "responseFormat"
+>;
+
+/** The settings a recorded run was started with. */
+export function recordedRequest({ request = {}, model }: RunStart): RequestSettings {
   const { responseFormat, ...settings } = request;
   const where = { seq: 0, leaf: "/data/request/responseFormat" };
   const format = responseFormat === undefined ? undefined : openLeaf(responseFormat, where);

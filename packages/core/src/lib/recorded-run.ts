@@ -9,7 +9,7 @@ import type { CallJournal } from "./call-context.ts";
 import type { Message, Part } from "./message.ts";
 import { openLeaf } from "./rebuild-history.ts";
 import type { CallResult, ModelContent } from "./result.ts";
-import type { AnyRunEvent, ChainType, EventData } from "./run-event.ts";
+import { type AnyRunEvent, type ChainType, type EventData, isTerminal } from "./run-event.ts";
 import type { ReplyPolicy, ReplyVerdict } from "./run-options.ts";
 import { type Sealed, resealed } from "./sealed.ts";
 
@@ -303,16 +303,6 @@ function* replyEvents(data: EventData["model.responded"], parts: readonly Part[]
   }
   yield { type: "usage", usage };
   yield { type: "finish", reason: finishReason };
-}
-
-/** True for the event a run ends with. */
-export function isTerminal(type: ChainType): boolean {
-  return (
-    type === "run.completed" ||
-    type === "run.limit_reached" ||
-    type === "run.failed" ||
-    type === "run.cancelled"
-  );
 }
 
 function leafOf(event: AnyRunEvent, leaf: string, sealed: Sealed<string>): string {

@@ -7,13 +7,13 @@ import type { Digest } from "./digest.ts";
 import { OpenFunctionsError, RecordError } from "./errors.ts";
 import { isPlainObject } from "./json.ts";
 import { rebuildHistory } from "./rebuild-history.ts";
-import { RecordedRun, isTerminal } from "./recorded-run.ts";
+import { RecordedRun } from "./recorded-run.ts";
 import { ReplayClock, recordedOptions, recordedTickets } from "./recorded-options.ts";
 import { describeDifference } from "./describe-difference.ts";
 import { ToolRegistry } from "./registry.ts";
 import { composeInstructions } from "./run-start.ts";
 import { RunTools } from "./run-tools.ts";
-import type { AnyRunEvent, RunEvent } from "./run-event.ts";
+import { type AnyRunEvent, type RunEvent, isTerminal } from "./run-event.ts";
 import { foldRun } from "./run-fold.ts";
 import { startLoop } from "./run-loop.ts";
 import type { LoopRun } from "./run-options.ts";
@@ -72,7 +72,7 @@ export async function replayRun(
   const [first] = events;
   if (first?.type !== "run.started" || first.data.kind === "call")
     throw new RecordError("A direct call has no loop; there is nothing to replay.");
-  if (!events.some((event) => event.type === "message.appended"))
+  if (first.data.history === undefined && !events.some((event) => event.type === "message.appended"))
     throw new RecordError("The record ends before the run was asked anything.");
   checkLeaves(events);
   const recorded = new RecordedRun(events);

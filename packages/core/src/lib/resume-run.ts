@@ -2,7 +2,7 @@
 
 import type { ApprovalStore } from "./approval-store.ts";
 import { RecordError } from "./errors.ts";
-import { recordedRequest } from "./recorded-options.ts";
+import { type RequestSettings, recordedRequest } from "./recorded-options.ts";
 import { rebuildHistory } from "./rebuild-history.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import { foldRun } from "./run-fold.ts";
@@ -17,7 +17,20 @@ import { ToolRegistry } from "./registry.ts";
 /** What a run is resumed with: adapter, tools and instructions as it was started with; its settings are on record. */
 export interface ResumeOptions extends Omit<
   LoopOptions,
-  "messages" | "known" | "runId" | "lineage" | "parent" | "principal" | "owner" | "kind" | "actor" | "capture"
+  | "messages"
+  | "known"
+  | "runId"
+  | "lineage"
+  | "parent"
+  | "principal"
+  | "owner"
+  | "kind"
+  | "actor"
+  | "capture"
+  | "model"
+  | "verificationPlan"
+  | "limits"
+  | keyof RequestSettings
 > {
   readonly store: RunStore;
   readonly approvals: ApprovalStore;

@@ -4,6 +4,7 @@ import { InputError, RecordError, StoreError } from "./errors.ts";
 import type { RedactionLine, SealLine } from "./record-line.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import type { RunStatus } from "./run-record.ts";
+import { nextStatus } from "./run-status.ts";
 import { isStoreKey } from "./store.ts";
 
 /** Throws `InputError` `bad_id` for an id that no store takes. */
@@ -64,27 +65,6 @@ export function statusAfter(batch: RunBatch, held: HeldRun | undefined): RunStat
   if (batch.seal !== undefined)
     checkSeal(batch, count + batch.events.length, isEnded(status) && !held?.sealed);
   return status;
-}
-
-/** How a run stands after one more event; undefined before its first. */
-export function nextStatus(status: RunStatus | undefined, event: AnyRunEvent): RunStatus | undefined {
-  switch (event.type) {
-    case "run.started":
-    case "run.resumed":
-      return "running";
-    case "run.suspended":
-      return "suspended";
-    case "run.completed":
-      return "completed";
-    case "run.limit_reached":
-      return "limit_reached";
-    case "run.failed":
-      return "failed";
-    case "run.cancelled":
-      return "cancelled";
-    default:
-      return status;
-  }
 }
 
 function checkSeal({ runId, seal }: RunBatch, events: number, sealable: boolean): void {

@@ -328,6 +328,16 @@ export interface LiveEvent {
   readonly data: Json;
 }
 
+/** True for the event a run ends with. */
+export function isTerminal(type: string): boolean {
+  return (
+    type === "run.completed" ||
+    type === "run.limit_reached" ||
+    type === "run.failed" ||
+    type === "run.cancelled"
+  );
+}
+
 /** True for an event of the chain, false for a live one. */
 export function isChainEvent(event: AnyRunEvent | LiveEvent): event is AnyRunEvent {
   return "seq" in event;

@@ -13,10 +13,10 @@ import {
   type RunBatch,
   checkRedaction,
   isEnded,
-  nextStatus,
   runNotFound,
   statusAfter,
 } from "./run-append.ts";
+import { nextStatus } from "./run-status.ts";
 import type { AnyRunEvent, RunEvent } from "./run-event.ts";
 import { type RunSummary, summarizeRun } from "./run-query.ts";
 import type { RunStatus } from "./run-record.ts";

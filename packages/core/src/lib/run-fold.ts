@@ -6,6 +6,7 @@ import { RecordError } from "./errors.ts";
 import type { AnyRunEvent, EventData, PendingCall, RunEvent, RunStart } from "./run-event.ts";
 import { brokenRule } from "./record-rule.ts";
 import type { ModelCallRecord, RunEffects, RunRecord, RunStatus, ToolCallRecord } from "./run-record.ts";
+import { nextStatus } from "./run-status.ts";
 
 /** Pure: the record that a list of events gives. A prefix gives the record as it stood. */
 export function foldRun(events: Iterable<AnyRunEvent>): RunRecord {
@@ -25,6 +26,7 @@ export class RunFold {
   #first: RunEvent<"run.started"> | undefined;
   #last: AnyRunEvent | undefined;
   #terminal: Terminal | undefined;
+  #status: RunStatus = "running";
   #suspended: RunEvent<"run.suspended"> | undefined;
   #usage: Usage = NO_USAGE;
   #instructions: RunRecord["instructions"];
@@ -48,6 +50,7 @@ export class RunFold {
     if (this.#terminal !== undefined)
       throw brokenRule(1, `The run ended with "${this.#terminal.type}"; "${event.type}" cannot follow.`);
     this.#last = event;
+    this.#status = nextStatus(this.#status, event) ?? this.#status;
     switch (event.type) {
       case "run.started":
         this.#first = event;
@@ -95,7 +98,7 @@ export class RunFold {
       ...(model === undefined ? {} : { model: { ...model, reported: this.#reported() } }),
       ...(this.#instructions === undefined ? {} : { instructions: this.#instructions }),
       context: [...this.#context],
-      status: this.#status(),
+      status: this.#status,
       startedAt: first.at,
       ...this.#ending(effects),
       rounds: this.#modelCalls.length,
@@ -107,21 +110,6 @@ export class RunFold {
       effects,
       head: last.hash,
     };
-  }
-
-  #status(): RunStatus {
-    switch (this.#terminal?.type) {
-      case undefined:
-        return this.#suspended === undefined ? "running" : "suspended";
-      case "run.completed":
-        return "completed";
-      case "run.limit_reached":
-        return "limit_reached";
-      case "run.failed":
-        return "failed";
-      case "run.cancelled":
-        return "cancelled";
-    }
   }
 
   #ending(

@@ -8,7 +8,7 @@ import type { FindingKind, Finding, VerifyResult, VerifyStatus } from "./record-
 import type { RedactionLine, SealLine } from "./record-line.ts";
 import { type LinePlace, MAX_LINE_BYTES, type RecordBytes, eachLine } from "./record-lines.ts";
 import { type RecordPlace, RecordSequence } from "./record-sequence.ts";
-import { chainStart } from "./run-event.ts";
+import { chainStart, isTerminal } from "./run-event.ts";
 import { hashRedaction, redactionStart } from "./run-redact.ts";
 import { keyIdOf, verifySeal, verifySignature } from "./run-seal.ts";
 
@@ -29,7 +29,6 @@ export async function verifyRun(source: RecordBytes, options: VerifyOptions = {}
 }
 
 const MAX_FINDINGS = 10_000;
-const TERMINAL = new Set(["run.completed", "run.limit_reached", "run.failed", "run.cancelled"]);
 
 /** What a finding says besides its place. */
 type About = Omit<Finding, "line" | "offset" | "kind">;
@@ -190,7 +189,7 @@ class RecordCheck {
     }
     if (verdict.kind === "next" && this.#linked && !altered) this.#checkLink(event);
     if (seq === 0) this.#begin(event);
-    if (TERMINAL.has(type)) this.#ended = true;
+    if (isTerminal(type)) this.#ended = true;
     this.#last = { event, seq, place };
     this.#linked = true;
   }

@@ -1,6 +1,7 @@
 /** Gives a run's events as they are appended. */
 
-import { isEnded, nextStatus } from "./run-append.ts";
+import { isEnded } from "./run-append.ts";
+import { nextStatus } from "./run-status.ts";
 import type { AnyRunEvent } from "./run-event.ts";
 import type { RunStatus } from "./run-record.ts";
 
