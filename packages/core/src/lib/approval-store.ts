@@ -6,7 +6,7 @@ import { ApprovalError, InputError } from "./errors.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { type Clock, systemClock } from "./ports.ts";
 import type { Principal } from "./principal.ts";
-import { createRedactor } from "./redactor.ts";
+import { redactSecrets } from "./redactor.ts";
 import type { Store } from "./store.ts";
 
 /** How a ticket stands. Only `approved` lets a call run, once. */
@@ -276,7 +276,7 @@ function checkAnswer({ by, decision, editedArgs }: TicketAnswer): void {
 
 /** True for arguments that a record would not keep whole, so that the call could not be found again. */
 export function holdsSecret(args: JsonObject): boolean {
-  return createRedactor().redactJson(args) !== args;
+  return redactSecrets(args) !== args;
 }
 
 const MAX_SUMMARY = 200;

@@ -14,7 +14,7 @@ import {
 import { type Json, type JsonObject, isPlainObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { Ports } from "./ports.ts";
-import { createRedactor } from "./redactor.ts";
+import { redactSecrets } from "./redactor.ts";
 import type { CallIdempotency } from "./run-event.ts";
 import { copyStoreValue } from "./store.ts";
 import type { Tool } from "./tool.ts";
@@ -111,7 +111,7 @@ function toIntent({
   ports,
 }: EffectOrder): EffectIntent {
   const startedMs = ports.clock.now();
-  const masked = createRedactor().redactJson(args) as JsonObject; // Proof: redaction keeps the shape
+  const masked = redactSecrets(args) as JsonObject; // Proof: redaction keeps the shape
   return {
     id: attemptId,
     key: effect.key,

@@ -12,7 +12,7 @@ import { lintHistory } from "./history-linter.ts";
 import type { Ending } from "./loop-ending.ts";
 import { type Message, toolCallsOf } from "./message.ts";
 import { quietLogger } from "./logger.ts";
-import { createRedactor } from "./redactor.ts";
+import { redactSecrets } from "./redactor.ts";
 import { RequestDigester } from "./request-digest.ts";
 import type { CallResult } from "./result.ts";
 import type { LoopHooks, Resumption } from "./loop-hooks.ts";
@@ -63,6 +63,8 @@ export class RunState {
   #rounds = 0;
   #callSeq = 0;
   #release: () => void = () => {};
+  /** Who waits for something that a stopped run does not wait for. */
+  readonly #waiting = new Set<(reason: unknown) => void>();
 
   constructor(
     options: LoopOptions,
@@ -78,7 +80,7 @@ export class RunState {
     this.guard = new CallGuard(this.context.limits);
     this.#messages = options.messages;
     this.#instructions = composeInstructions(options);
-    this.#redact = options.redact ?? createRedactor().redactJson;
+    this.#redact = options.redact ?? redactSecrets;
     this.log = new RunLog({
       runId: this.context.runId,
       ports: this.context.ports,
@@ -265,10 +267,18 @@ export class RunState {
   untilStopped<T>(value: Promise<T>): Promise<T> {
     const { signal } = this.#controller;
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => reject(signal.reason);
-      if (signal.aborted) onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      value.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+      if (signal.aborted) reject(signal.reason);
+      this.#waiting.add(reject);
+      value.then(
+        (given) => {
+          this.#waiting.delete(reject);
+          resolve(given);
+        },
+        (cause: unknown) => {
+          this.#waiting.delete(reject);
+          reject(cause);
+        },
+      );
     });
   }
 
@@ -299,7 +309,7 @@ export class RunState {
   /** Stops the clock and everything that still runs. */
   stop(): void {
     this.#release();
-    if (!this.#controller.signal.aborted) this.#controller.abort(RUN_OVER);
+    this.#abortWork(RUN_OVER);
   }
 
   #lint(): void {
@@ -382,7 +392,13 @@ export class RunState {
   #stopFor(stop: Stop, reason: unknown): void {
     if (this.#stop !== undefined || this.log.ended) return;
     this.#stop = stop;
-    this.#controller.abort(reason ?? new DOMException(stop.reason, "AbortError"));
+    this.#abortWork(reason ?? new DOMException(stop.reason, "AbortError"));
+  }
+
+  #abortWork(reason: unknown): void {
+    if (this.#controller.signal.aborted) return;
+    this.#controller.abort(reason);
+    for (const reject of this.#waiting) reject(reason);
   }
 }
 

@@ -33,6 +33,7 @@ export type LineReading =
   | { readonly kind: "malformed" | "unsupported"; readonly at: number; readonly message: string };
 
 const PREFIX = Buffer.from('{"t":"event/1","v":');
+const DIGEST_TAG = Buffer.from("sha256:");
 const BRACE = 125;
 const QUOTE = 34;
 /** The fields of an event in the order in which they stand, and the byte each begins with, numbers aside. */
@@ -110,7 +111,9 @@ export class EventReader {
       type: text(FIELD.type),
       prev: text(FIELD.prev),
       stored,
-      computed: isDigest(stored, hex) ? stored : `sha256:${hex}`,
+      computed: isDigestAt(bytes, { start: origin + 1, end: (to[FIELD.hash] ?? 0) - 1 }, hex)
+        ? stored
+        : `sha256:${hex}`,
       wrongLeaves: leaves.wrong.length === 0 ? NONE : pathsOf(parse(), leaves.wrong),
       withoutValue: leaves.withoutValue,
       parse,
@@ -182,7 +185,7 @@ export class EventReader {
     if (valueStart === -1) return true;
     if (saltStart === -1) return false;
     const found = hash("sha256", scratch.subarray(from, PREFIX.length + valueEnd - start), "hex");
-    return isDigest(bytes.toString("latin1", leaf.start + SEALED_NAME, leaf.sealedEnd - 1), found);
+    return isDigestAt(bytes, { start: leaf.start + SEALED_NAME, end: leaf.sealedEnd - 1 }, found);
   }
 
   #room(bytes: number): Buffer {
@@ -200,9 +203,19 @@ function unsupported(version: number): LineReading {
   return { kind: "unsupported", at: 0, message };
 }
 
-/** True where the text is the digest with these hexadecimal digits. Makes no text, which would cost as much as a hash. */
-function isDigest(text: string, hex: string): boolean {
-  return text.slice(7) === hex && text.slice(0, 7) === "sha256:";
+/** True where the bytes are the digest with these hexadecimal digits. Makes no text, which would cost as much as a hash. */
+function isDigestAt(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+  hex: string,
+): boolean {
+  const digits = start + DIGEST_TAG.length;
+  if (end !== digits + hex.length) return false;
+  for (let index = 0; index < DIGEST_TAG.length; index += 1)
+    if (bytes[start + index] !== DIGEST_TAG[index]) return false;
+  for (let index = 0; index < hex.length; index += 1)
+    if (bytes[digits + index] !== hex.charCodeAt(index)) return false;
+  return true;
 }
 
 /** A number that stands in the bytes; NaN where something else does. */

@@ -7,7 +7,7 @@ import { isAlive } from "./file-lock.ts";
 import type { Json } from "./json.ts";
 import { type Logger, quietLogger } from "./logger.ts";
 import { type Ports, createPorts } from "./ports.ts";
-import { createRedactor } from "./redactor.ts";
+import { redactSecrets } from "./redactor.ts";
 import type { RecordSigner } from "./record-line.ts";
 import type { CallResult } from "./result.ts";
 import type { AnyRunEvent } from "./run-event.ts";
@@ -114,7 +114,7 @@ class RunRecovery {
       runId,
       ports: this.#ports,
       capture: record.capture,
-      redact: createRedactor().redactJson,
+      redact: redactSecrets,
       logger: this.#logger,
       store: this.#store,
       onStoreFailure: "fail_closed",

@@ -82,6 +82,9 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   return Object.freeze({ redactText, redactJson: (value: Json) => redactValue(value, redactText) });
 }
 
+/** What a record loses where nobody says otherwise: known token shapes, named values, values under names of secrets. */
+export const redactSecrets: Redactor["redactJson"] = createRedactor().redactJson;
+
 function nameMatch(match: string, ...groups: readonly unknown[]): string {
   for (const [index, [kind]] of TOKEN_PATTERNS.entries()) {
     if (groups[index] !== undefined) return `[redacted:${kind}]`;

@@ -4,6 +4,8 @@ import type { ModelRequest, ModelTool } from "./adapter.ts";
 import { type Digest, digest, sha256 } from "./digest.ts";
 import type { Message } from "./message.ts";
 
+const TOOLS_DIGESTS = new WeakMap<readonly ModelTool[], Digest>(); // a cache by identity: a list of tools never changes
+
 /**
  * Digests requests. The history is a chain of message digests, so that a history which grew by two turns costs two
  * digests; tools are digested once per list.
@@ -11,7 +13,6 @@ import type { Message } from "./message.ts";
 export class RequestDigester {
   #messages: readonly Message[] = [];
   #chain: Digest[] = [];
-  #tools: { readonly list: readonly ModelTool[]; readonly digest: Digest } | undefined;
 
   /** Covers everything that is sent, in order. */
   digest(request: ModelRequest): Digest {
@@ -35,7 +36,8 @@ export class RequestDigester {
   }
 
   #toolsDigest(list: readonly ModelTool[]): Digest {
-    if (this.#tools?.list !== list) this.#tools = { list, digest: digest("tools/1", list) };
-    return this.#tools.digest;
+    const known = TOOLS_DIGESTS.get(list) ?? digest("tools/1", list);
+    TOOLS_DIGESTS.set(list, known);
+    return known;
   }
 }

@@ -8,7 +8,7 @@ import { silentLogger } from "./logger.ts";
 import type { Logger } from "./logger.ts";
 import { createPorts } from "./ports.ts";
 import { LOCAL_PROGRAM } from "./principal.ts";
-import { createRedactor } from "./redactor.ts";
+import { redactSecrets } from "./redactor.ts";
 import type { CallResult } from "./result.ts";
 import { type RunContext } from "./run-context.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
@@ -88,7 +88,7 @@ function openCall(
     runId,
     ports,
     capture,
-    redact: createRedactor().redactJson,
+    redact: redactSecrets,
     logger: options.logger ?? silentLogger,
     store: options.store,
     onStoreFailure: tool === undefined || isReadOnly(tool.contract) ? "warn" : "fail_closed",

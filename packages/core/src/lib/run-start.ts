@@ -124,9 +124,13 @@ export function describeEnvironment(): RunStart["environment"] {
   };
 }
 
+const HOSTS = new Map<"this", Digest>(); // a cache: a machine does not change its name under a running program
+
 /** This machine, so that it can be told from others without being named. */
 export function hostDigest(): Digest {
-  return digest("host/1", hostname());
+  const known = HOSTS.get("this") ?? digest("host/1", hostname());
+  HOSTS.set("this", known);
+  return known;
 }
 
 /** What the run's requests hold besides what other events say; a record replays from it. */

@@ -68,7 +68,7 @@ class StoredRun {
   readonly redactions: RedactionLine[] = [];
   status: RunStatus = "running";
   seal: SealLine | undefined;
-  #fold = new RunFold();
+  #fold: RunFold | undefined;
   #folded = 0;
 
   constructor(first: RunEvent<"run.started">) {
@@ -76,16 +76,17 @@ class StoredRun {
   }
 
   record(): RunRecord {
-    for (const event of this.events.slice(this.#folded)) this.#fold.apply(event);
+    const fold = (this.#fold ??= new RunFold());
+    for (const event of this.events.slice(this.#folded)) fold.apply(event);
     this.#folded = this.events.length;
-    return this.#fold.record();
+    return fold.record();
   }
 
   redact(redaction: RedactionLine): void {
     checkRedaction(redaction, { status: this.status, redactions: this.redactions.length });
     this.events[redaction.seq] = redactEvent(this.events[redaction.seq], redaction);
     this.redactions.push(redaction);
-    this.#fold = new RunFold();
+    this.#fold = undefined;
     this.#folded = 0;
   }
 }

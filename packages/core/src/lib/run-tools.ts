@@ -5,6 +5,7 @@ import { defined } from "./defined.ts";
 import { describeTool } from "./model-content.ts";
 import { ok } from "./result.ts";
 import type { ToolSummary } from "./run-event.ts";
+import { unchanging } from "./sealed.ts";
 import { type Tool, defineTool } from "./tool.ts";
 import type { ToolView } from "./tool-view.ts";
 
@@ -19,6 +20,7 @@ interface Listing {
   readonly summaries: readonly ToolSummary[];
   readonly waivers: readonly string[];
   readonly listed: readonly ModelTool[];
+  readonly definitions: readonly object[];
 }
 
 const LISTINGS = new WeakMap<ToolView, Listing>(); // a cache by identity: snapshots are fixed, so it holds no state
@@ -50,20 +52,7 @@ export class RunTools {
 
   /** Definitions as data, so that a record file can be replayed alone. */
   definitions(): readonly object[] {
-    return this.#listing.sorted.map(
-      ({ name, description, parameters, output, contract, tags, strict, examples }) =>
-        defined({
-          name,
-          description,
-          parameters,
-          output,
-          contract,
-          tags,
-          strict,
-          examples,
-          deferred: this.view.isDeferred(name) || undefined,
-        }),
-    );
+    return this.#listing.definitions;
   }
 
   /**
@@ -96,6 +85,12 @@ function listingOf(view: ToolView): Listing {
     })),
     waivers: sorted.flatMap(({ contract }) => contract.authority.waiver ?? []),
     listed: sorted.filter((tool) => !view.isDeferred(tool.name)).map(toModelTool),
+    definitions: unchanging(
+      sorted.map(({ name, description, parameters, output, contract, tags, strict, examples }) => {
+        const deferred = view.isDeferred(name) || undefined;
+        return defined({ name, description, parameters, output, contract, tags, strict, examples, deferred });
+      }),
+    ),
   };
 }
 

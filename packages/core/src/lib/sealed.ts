@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { type Digest, sha256 } from "./digest.ts";
-import { type Json, canonicalJson, wellFormedJson } from "./json.ts";
+import { type Json, canonicalJson, deepFreeze, wellFormedJson } from "./json.ts";
 
 /** `$sealed` is `sha256(salt bytes || canonical(value))`; `salt` is hexadecimal (spec runs.md section 2). */
 export interface Sealed<T> {
@@ -38,12 +38,13 @@ export function createSealer(capture: Capture, options: SealerOptions): Sealer {
   return <T>(value: T): Sealed<T> => {
     const salt = nextSalt();
     try {
-      const { clean, $sealed } = seal(salt, options.redact(value as Json)); // Proof: only JSON is sealed
+      const { clean, text } = prepare(value as Json, options.redact); // Proof: only JSON is sealed
+      const $sealed = commitment(salt, text);
       if (capture === "full") return { $sealed, salt, value: clean as T }; // Proof: redaction keeps the shape
       return capture === "digest" ? { $sealed, salt } : { $sealed };
     } catch (cause) {
       options.onFailure?.(cause);
-      return { $sealed: commitment(salt, null) };
+      return { $sealed: commitment(salt, "null") };
     }
   };
 }
@@ -53,24 +54,44 @@ function freshSalt(): string {
   return randomUUID().replaceAll("-", "");
 }
 
+/** A value as it is sealed: without secrets, and in canonical text. */
+interface Prepared {
+  readonly clean: Json;
+  readonly text: string;
+}
+
+const PREPARED = new WeakMap<object, WeakMap<Redact, Prepared>>(); // a cache by identity: its keys are deep frozen
+
+/** Freezes a value that many runs seal, so that it is prepared once. */
+export function unchanging<T extends object>(value: T): T {
+  PREPARED.set(deepFreeze(value), new WeakMap());
+  return value;
+}
+
+function prepare(value: Json, redact: Redact): Prepared {
+  const known = typeof value === "object" && value !== null ? PREPARED.get(value) : undefined;
+  const prepared = known?.get(redact) ?? canonical(redact(value));
+  known?.set(redact, prepared);
+  return prepared;
+}
+
 /** Model and tool text may hold half a surrogate pair, which has no canonical form; it is replaced then. */
-function seal(salt: string, value: Json): { readonly clean: Json; readonly $sealed: Digest } {
+function canonical(value: Json): Prepared {
   try {
-    return { clean: value, $sealed: commitment(salt, value) };
+    return { clean: value, text: canonicalJson(value) };
   } catch {
     const clean = wellFormedJson(value);
-    return { clean, $sealed: commitment(salt, clean) };
+    return { clean, text: canonicalJson(clean) };
   }
 }
 
 /** A whole leaf under a salt that is known. */
 export function resealed<T>(value: T, salt: string): Sealed<T> {
-  return { $sealed: commitment(salt, value), salt, value };
+  return { $sealed: commitment(salt, canonicalJson(value)), salt, value };
 }
 
-/** The commitment of a value under a salt. */
-function commitment(salt: string, value: unknown): Digest {
-  const text = canonicalJson(value);
+/** The commitment of a canonical text under a salt. */
+function commitment(salt: string, text: string): Digest {
   const bytes = Buffer.allocUnsafe(salt.length / 2 + Buffer.byteLength(text));
   bytes.write(salt, "hex");
   bytes.write(text, salt.length / 2, "utf8");

@@ -41,6 +41,8 @@ const MAX_FOLDS = 512;
 
 /** What is known of an open run without reading it. */
 interface OpenFold {
+  /** Its number in this file. */
+  readonly run: number;
   readonly fold: RunFold;
   readonly events: number;
 }
@@ -172,7 +174,8 @@ export class SqliteRunStore implements RunStore {
 
   #append(database: Database, batch: RunBatch): void {
     const { runId, events, expectedSeq } = batch;
-    const held = findRun(database, runId);
+    const known = this.#folds.get(runId);
+    const held = known === undefined ? findRun(database, runId) : findOpenRun(database, runId, known);
     const status = statusAfter(batch, held);
     if (expectedSeq + events.length > MAX_EVENTS)
       throw new InputError(`A run in SQLite has at most ${MAX_EVENTS} events.`);
@@ -180,13 +183,10 @@ export class SqliteRunStore implements RunStore {
     const run =
       held?.run ?? (first?.type === "run.started" ? insertRun(database, summarizeRun(first, status)) : 0);
     const fold = this.#foldOf(database, { runId, run, events: expectedSeq });
-    for (const event of events) {
-      const sql = "INSERT INTO openfunctions_run_events (id, event) VALUES ((? << 24) + ?, ?)";
-      database.run(sql, [run, event.seq, JSON.stringify(event)]);
-      fold.apply(event);
-    }
+    insertEvents(database, run, events);
+    for (const event of events) fold.apply(event);
     if (isEnded(status)) this.#folds.delete(runId);
-    else this.#folds.set(runId, { fold, events: expectedSeq + events.length });
+    else this.#folds.set(runId, { run, fold, events: expectedSeq + events.length });
     // A running run is folded when it is asked for: an append writes its events and nothing else.
     if (status === "running" && status === (held?.status ?? status)) return;
     const record = status === "running" ? undefined : JSON.stringify(fold.record());
@@ -204,7 +204,7 @@ export class SqliteRunStore implements RunStore {
     const known = this.#folds.get(runId);
     if (known?.events === events) return known.fold;
     const fold = foldAll(database, run);
-    this.#folds.set(runId, { fold, events });
+    this.#folds.set(runId, { run, fold, events });
     const [oldest] = this.#folds.keys();
     if (this.#folds.size > MAX_FOLDS && oldest !== undefined) this.#folds.delete(oldest);
     return fold;
@@ -237,6 +237,20 @@ function insertRun(database: Database, run: RunSummary): number {
   return Number(row?.["id"]);
 }
 
+// SQLite takes 32,766 parameters in one statement; a statement for every count up to this is kept.
+const INSERTED_AT_ONCE = 32;
+
+function insertEvents(database: Database, run: number, events: readonly AnyRunEvent[]): void {
+  for (let from = 0; from < events.length; from += INSERTED_AT_ONCE) {
+    const some = events.slice(from, from + INSERTED_AT_ONCE);
+    const rows = some.map(() => "((? << 24) + ?, ?)").join(", ");
+    database.run(
+      `INSERT INTO openfunctions_run_events (id, event) VALUES ${rows}`,
+      some.flatMap((event) => [run, event.seq, JSON.stringify(event)]),
+    );
+  }
+}
+
 interface StoredRun extends HeldRun {
   /** Its number in this file. */
   readonly run: number;
@@ -259,6 +273,23 @@ function findRun(database: Database, runId: string): StoredRun | undefined {
     sealed: row["sealed"] === 1 || redactions > 0,
     redactions,
   };
+}
+
+/** The same for a run that was seen open, which has no redactions: by its number, in one look. */
+function findOpenRun(
+  database: Database,
+  runId: string,
+  { run, events }: OpenFold,
+): StoredRun | undefined {
+  const row = database.get(
+    `SELECT status, seal IS NOT NULL AS sealed,
+       (SELECT seq + 1 FROM openfunctions_run_events WHERE id >= (? << 24) + ? AND id < (? + 1) << 24 ORDER BY id DESC LIMIT 1) AS events
+     FROM openfunctions_runs WHERE id = ? AND run_id = ?`,
+    [run, Math.max(0, events - 1), run, run, runId],
+  );
+  if (row === undefined) return undefined;
+  const status = row["status"] as RunStatus; // Proof: only statuses are ever written
+  return { run, events: Number(row["events"] ?? 0), status, sealed: row["sealed"] === 1, redactions: 0 };
 }
 
 function numberOf(database: Database, runId: string): number | undefined {
