@@ -276,11 +276,7 @@ function findRun(database: Database, runId: string): StoredRun | undefined {
 }
 
 /** The same for a run that was seen open, which has no redactions: by its number, in one look. */
-function findOpenRun(
-  database: Database,
-  runId: string,
-  { run, events }: OpenFold,
-): StoredRun | undefined {
+function findOpenRun(database: Database, runId: string, { run, events }: OpenFold): StoredRun | undefined {
   const row = database.get(
     `SELECT status, seal IS NOT NULL AS sealed,
        (SELECT seq + 1 FROM openfunctions_run_events WHERE id >= (? << 24) + ? AND id < (? + 1) << 24 ORDER BY id DESC LIMIT 1) AS events
