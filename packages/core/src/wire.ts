@@ -18,8 +18,25 @@ export {
   UNKNOWN_ABILITIES,
 } from "./lib/model-policy.ts";
 export { createRedactor, type Redactor, type RedactorOptions } from "./lib/redactor.ts";
+export {
+  chatCodec,
+  type CodedCall,
+  codedCall,
+  createSdkAdapter,
+  type ModelTarget,
+  responsesCodec,
+  type SdkAdapterOptions,
+  type SdkCall,
+  type SdkCallOptions,
+  type SdkClientOptions,
+  type SdkEndpoint,
+  type SdkProvider,
+  unconfirmedModel,
+  type WireCodec,
+} from "./lib/openai-shaped.ts";
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
 export { type EncodedRequest, toResponsesBody } from "./lib/responses-request.ts";
 export { createResponsesDecoder, type DecoderOptions } from "./lib/responses-stream.ts";
+export { providerErrorFromSdk } from "./lib/sdk-failure.ts";
 export { type PlannedTool, type RequestPlan, type WireQuirks, type WireTarget } from "./lib/wire-request.ts";
 export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";

@@ -9,15 +9,15 @@ import {
   defineAdapter,
 } from "@openfunctions/core";
 import {
-  type FailureReading,
   type ModelCall,
   type RequestLimits,
+  type StreamDecoder,
   type WireSource,
   UNKNOWN_ABILITIES,
-  createChatDecoder,
+  chatCodec,
+  codedCall,
   createRedactor,
   requestWithRetry,
-  toChatBody,
   wireSource,
 } from "@openfunctions/core/wire";
 import { LOCAL_SERVERS, type LocalServer } from "./quirks.ts";
@@ -89,42 +89,24 @@ interface Context {
 }
 
 function prepare(request: ModelRequest, context: Context): ModelCall {
-  const { options, server, model, apiKey } = context;
+  const { options, server: provider, model, apiKey } = context;
   const redactor = createRedactor({ secrets: [apiKey] });
-  const failures: FailureReading = {
-    provider: server,
-    redactor,
-    now: options.ports?.clock?.now() ?? Date.now(),
-  };
-  const { quirks } = LOCAL_SERVERS[server];
-  const { stream = true } = options;
-  const target = {
-    provider: server,
-    model,
-    can: UNKNOWN_ABILITIES,
-    confirmed: false,
-    reasoning: "none" as const,
-    quirks,
-  };
-  const encoded = toChatBody(request, { target, stream });
-  const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
-  return {
-    provider: server,
-    warnings: encoded.warnings,
-    open: (signal) => send(context, JSON.stringify(encoded.body), signal),
-    decoder: () =>
-      watchForTextCalls(
-        createChatDecoder({
-          model,
-          price: undefined,
-          failures,
-          restore: (name, args) => byName.get(name)?.restore(args) ?? args,
-          inputChars: () => JSON.stringify(encoded.body).length,
-        }),
-        [...byName.keys()],
-      ),
-    toError: (cause) => toLocalError(cause, failures),
-  };
+  const { quirks } = LOCAL_SERVERS[provider];
+  const codec = chatCodec(quirks, options.stream === undefined ? {} : { stream: options.stream });
+  return codedCall(request, {
+    target: { provider, model, can: UNKNOWN_ABILITIES, confirmed: false, reasoning: "none" },
+    codec: {
+      encode: codec.encode,
+      decoder: (decoding, encoded) =>
+        watchForTextCalls(
+          codec.decoder(decoding, encoded),
+          encoded.plan.tools.map((tool) => tool.name),
+        ),
+    },
+    failures: { provider, redactor, now: options.ports?.clock?.now() ?? Date.now() },
+    send: (body, signal) => send(context, JSON.stringify(body), signal),
+    toError: toLocalError,
+  });
 }
 
 async function send(
@@ -148,8 +130,6 @@ async function send(
   return wireSource(response);
 }
 
-type Decoder = ReturnType<ModelCall["decoder"]>;
-
 /** The most text that is looked at: a call written as text is the whole reply, and short. */
 const MAX_WATCHED_CHARS = 4_000;
 
@@ -157,7 +137,7 @@ const MAX_WATCHED_CHARS = 4_000;
  * Small models write a call as text instead of making it. Text that is a JSON object naming an offered tool raises
  * the warning `call_as_text`; it stays text, since text is no permission to run anything.
  */
-function watchForTextCalls(decoder: Decoder, tools: readonly string[]): Decoder {
+function watchForTextCalls(decoder: StreamDecoder, tools: readonly string[]): StreamDecoder {
   let text = "";
   const watch = (out: ModelEvent[], from: number): void => {
     for (const event of out.slice(from)) {
