@@ -1,7 +1,13 @@
 /** What adapters of OpenAI-shaped providers share: readers, codecs, the request helper. For adapter authors. */
 
 export { createChatDecoder, type ChatDecoderOptions } from "./lib/chat-stream.ts";
-export { type ChatBodyOptions, type ChatQuirks, type ChatTarget, toChatBody } from "./lib/chat-request.ts";
+export {
+  type ChatBodyOptions,
+  type ChatQuirks,
+  type ChatTarget,
+  type OpaqueFields,
+  toChatBody,
+} from "./lib/chat-request.ts";
 export { type FailureReading, type HeaderReader, providerErrorFromHttp } from "./lib/http-failure.ts";
 export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
 export {
@@ -35,6 +41,7 @@ export {
   type WireCodec,
 } from "./lib/openai-shaped.ts";
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
+export { partnerDigest } from "./lib/responses-marks.ts";
 export { type EncodedRequest, toResponsesBody } from "./lib/responses-request.ts";
 export { createResponsesDecoder, type DecoderOptions } from "./lib/responses-stream.ts";
 export { providerErrorFromSdk } from "./lib/sdk-failure.ts";

@@ -6,15 +6,20 @@ import { type FailureReading, type HeaderReader, providerErrorFromHttp } from ".
 /**
  * Classifies what the SDK throws by its shape, since the SDK itself is loaded only on the first request
  * (openai 7.59.0, core/error.d.ts: `APIError` has `status`, `headers` and the parsed `error`; connection errors
- * have no status). Keys are removed from every text.
+ * have no status). `toBody` turns a provider's own error object into one with the codes core knows. Keys are removed
+ * from every text.
  */
-export function providerErrorFromSdk(cause: unknown, reading: FailureReading): ProviderError {
+export function providerErrorFromSdk(
+  cause: unknown,
+  reading: FailureReading,
+  toBody: (error: unknown) => unknown = (error) => error,
+): ProviderError {
   if (cause instanceof ProviderError) return cause;
   if (!(cause instanceof Error)) return failure("network", { cause, reading });
   const status: unknown = Reflect.get(cause, "status");
   if (typeof status === "number") {
     const headers: unknown = Reflect.get(cause, "headers");
-    const body: unknown = Reflect.get(cause, "error") ?? cause.message;
+    const body: unknown = toBody(Reflect.get(cause, "error") ?? cause.message);
     return providerErrorFromHttp(
       { status, body, headers: isHeaders(headers) ? headers : undefined },
       reading,
