@@ -35,6 +35,7 @@ export function createOpenAIAdapter(options: OpenAIAdapterOptions = {}): AIAdapt
   return createSdkAdapter<OpenAIClient>(
     {
       provider: "openai",
+      env: process.env,
       name: "OpenAI",
       keyPage: "https://platform.openai.com/api-keys",
       codec: isChat ? chatCodec(OPENAI_CHAT) : responsesCodec(OPENAI_RESPONSES),

@@ -36,6 +36,7 @@ export function createOpenRouterAdapter(options: OpenRouterAdapterOptions = {}):
   return createSdkAdapter<OpenRouterClient>(
     {
       provider: "openrouter",
+      env: process.env,
       name: "OpenRouter",
       keyPage: "https://openrouter.ai/settings/keys",
       baseUrl: OPENROUTER_BASE_URL,

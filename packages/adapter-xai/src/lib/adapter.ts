@@ -30,6 +30,7 @@ export function createXaiAdapter(options: XaiAdapterOptions = {}): AIAdapter {
   return createSdkAdapter<XaiClient>(
     {
       provider: "xai",
+      env: process.env,
       name: "xAI",
       keyPage: "https://console.x.ai",
       baseUrl: XAI_BASE_URL,

@@ -129,10 +129,14 @@ export function codedCall(request: ModelRequest, how: CodedCall): ModelCall {
   };
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** A provider whose API the `openai` SDK speaks. */
 export interface SdkProvider<Client> {
-  /** Its id; in capitals the prefix of its variables. */
+  /** Its id, in capitals the prefix of its variables. */
   readonly provider: string;
+  /** Where `<PROVIDER>_API_KEY`, `_MODEL` and `_BASE_URL` are looked up: `process.env`. */
+  readonly env: Environment;
   /** Its name, in messages. */
   readonly name: string;
   /** Where keys are made. */
@@ -159,21 +163,25 @@ export function createSdkAdapter<Client>(
   its: SdkProvider<Client>,
   options: SdkAdapterOptions & { readonly client?: Client },
 ): AIAdapter {
-  const { provider } = its;
+  const { provider, env } = its;
   const { limits, ports } = options;
-  const apiKey = options.apiKey ?? variable(its, "API_KEY") ?? "";
+  const prefix = provider.toUpperCase();
+  const name = `${prefix}_API_KEY`;
+  const apiKey = options.apiKey ?? env[name] ?? "";
   if (apiKey === "" && options.client === undefined) {
-    const name = variableName(its, "API_KEY");
     throw new ConfigError(`There is no ${its.name} key: ${name} is not set and no \`apiKey\` was given.`, {
       code: "missing_key",
       hint: `Set ${name}, or pass \`apiKey\`. Keys are made at ${its.keyPage}.`,
     });
   }
   const role = options.role ?? its.role;
-  const resolved = resolveModel({ provider, model: options.model, role, env: process.env });
+  const resolved = resolveModel({ provider, model: options.model, role, env });
   const target = targetOf(resolved, its.reasoning);
   const redactor = createRedactor({ secrets: [apiKey] });
-  const client = lazily(async () => options.client ?? its.loadClient(clientOptions(its, options, apiKey)));
+  const baseURL = options.baseUrl ?? env[`${prefix}_BASE_URL`] ?? its.baseUrl ?? null;
+  const client = lazily(
+    async () => options.client ?? its.loadClient(clientOptions(options, apiKey, baseURL)),
+  );
   const timeout = limits?.totalMs ?? REQUEST_LIMITS.totalMs;
   const prepare = (asked: ModelRequest): ModelCall =>
     codedCall(asked.reasoning === undefined ? defined({ ...asked, reasoning: options.reasoning }) : asked, {
@@ -222,23 +230,13 @@ function lazily<T>(load: () => Promise<T>): () => Promise<T> {
   return () => (loading ??= load());
 }
 
-type Named = Pick<SdkProvider<unknown>, "provider" | "baseUrl">;
-
-function clientOptions(its: Named, options: SdkAdapterOptions, apiKey: string): SdkClientOptions {
+function clientOptions(options: SdkAdapterOptions, apiKey: string, baseURL: string | null): SdkClientOptions {
   return defined({
     apiKey,
     maxRetries: 0 as const,
     logLevel: "off" as const,
-    baseURL: options.baseUrl ?? variable(its, "BASE_URL") ?? its.baseUrl ?? null,
+    baseURL,
     defaultHeaders: options.headers,
     fetch: options.fetch ?? options.ports?.fetch,
   });
-}
-
-function variableName({ provider }: Named, what: string): string {
-  return `${provider.toUpperCase()}_${what}`;
-}
-
-function variable(its: Named, what: string): string | undefined {
-  return process.env[variableName(its, what)];
 }
