@@ -132,7 +132,9 @@ describe.skipIf(!present)("recorded traffic (skipped without ../shared/fixtures)
     await expect(read(file)).rejects.toMatchObject({
       kind: "rate_limit",
       retryable: true,
-      message: expect.stringContaining("Google: google/gemini-2.0-flash-exp:free is temporarily rate-limited"),
+      message: expect.stringContaining(
+        "Google: google/gemini-2.0-flash-exp:free is temporarily rate-limited",
+      ),
     });
   });
 

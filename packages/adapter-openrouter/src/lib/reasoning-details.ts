@@ -34,7 +34,7 @@ export class ReasoningDetails {
 
   #addPiece(piece: JsonObject): void {
     const last = this.#details.at(-1);
-    const field = TEXT_FIELDS[String(piece["type"])];
+    const field = TEXT_FIELDS[textAt(piece, "type")];
     if (last === undefined || field === undefined || !continues(last, piece)) {
       this.#details.push(piece);
       return;

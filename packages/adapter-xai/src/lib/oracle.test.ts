@@ -123,7 +123,9 @@ describe.skipIf(!present)("recorded traffic (skipped without ../shared/fixtures)
 
   it("keeps the encrypted reasoning of a recorded stream, verbatim", async () => {
     const file = "xai/responses-xai-text-with-reasoning-streaming-store-false.1.chunks.txt";
-    const lines = readFileSync(FOLDER + file, "utf8").split("\n").filter(Boolean);
+    const lines = readFileSync(FOLDER + file, "utf8")
+      .split("\n")
+      .filter(Boolean);
     const end = JSON.parse(lines.at(-1) ?? "");
     const [kept] = (await read(file)).parts.filter((part) => part.type === "provider");
     expect(JSON.stringify(kept?.data)).toBe(JSON.stringify(end.response.output[0]));
