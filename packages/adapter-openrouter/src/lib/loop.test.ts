@@ -98,3 +98,12 @@ it("adapters A8: two agents share one adapter, and no request holds the other's 
   for (const { text } of requests)
     expect(text.includes("first-agent")).not.toBe(text.includes("second-agent"));
 });
+
+it("field A14: arguments cut off in the stream are no finished call, whatever the server claims", async () => {
+  const calls = [call("call_a", '{"city":"Bo')];
+  const { adapter } = await start([{ blocks: stream({ calls, finish: "tool_calls" }) }]);
+  const seen: unknown[] = [];
+  const run = runLoop({ adapter, tools: tools(seen), messages: [{ role: "user", content: "weather?" }] });
+  expect(await run.result).toMatchObject({ status: "limit_reached" });
+  expect(seen).toEqual([]);
+});
