@@ -56,7 +56,7 @@ const WIRES: readonly {
   {
     name: "local",
     fixtures: chatFixtures,
-    make: (url) => createLocalAdapter({ server: "ollama", baseUrl: url, model: "m", limits: LIMITS }),
+    make: (url) => createLocalAdapter({ server: "vllm", baseUrl: url, model: "m", limits: LIMITS }),
   },
 ];
 

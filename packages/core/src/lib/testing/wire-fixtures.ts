@@ -31,6 +31,8 @@ export interface NeutralReply {
 export interface WireFixtures {
   /** A streamed reply, one block per server-sent event, the last one its end. */
   stream(reply: NeutralReply): readonly string[];
+  /** False where the wire has no comments between its events. */
+  readonly comments?: false;
   /** An error object inside a stream that began with 200. */
   errorEvent(message: string): string;
   /** Bodies of failures. */
