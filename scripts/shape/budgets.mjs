@@ -25,7 +25,7 @@ export const MIN_SOURCE_FILES = 30;
 export const PACKAGE_LINES = {
   core: 20500,
   "mcp-server": 1500,
-  "adapter-local": 1000,
+  "adapter-local": 1300,
   agents: 1200,
   workflows: 1200,
   memory: 1000,

@@ -2,6 +2,8 @@
 
 import { createLocalAdapter } from "@openfunctions/adapter-local";
 import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
+import { createOpenRouterAdapter } from "@openfunctions/adapter-openrouter";
+import { createXaiAdapter } from "@openfunctions/adapter-xai";
 import type { AIAdapter } from "@openfunctions/core";
 import {
   type FakeModelServer,
@@ -9,6 +11,7 @@ import {
   type NeutralReply,
   type WireFixtures,
   chatFixtures,
+  openRouterFixtures,
   responsesFixtures,
   startFakeModelServer,
 } from "@openfunctions/core/testing";
@@ -41,9 +44,19 @@ const WIRES: readonly {
       createOpenAIAdapter({ apiKey: "k", baseUrl: url, model: "m", api: "chat", limits: LIMITS }),
   },
   {
+    name: "xai",
+    fixtures: responsesFixtures,
+    make: (url) => createXaiAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+  },
+  {
+    name: "openrouter",
+    fixtures: openRouterFixtures,
+    make: (url) => createOpenRouterAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+  },
+  {
     name: "local",
     fixtures: chatFixtures,
-    make: (url) => createLocalAdapter({ server: "ollama", baseUrl: url, model: "m", limits: LIMITS }),
+    make: (url) => createLocalAdapter({ server: "vllm", baseUrl: url, model: "m", limits: LIMITS }),
   },
 ];
 

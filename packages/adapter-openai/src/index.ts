@@ -1,10 +1,3 @@
 /** OpenAI as an openFunctions adapter. */
 
-export {
-  createOpenAIAdapter,
-  type OpenAIAdapterOptions,
-  type OpenAICall,
-  type OpenAICallOptions,
-  type OpenAIClient,
-  type OpenAIEndpoint,
-} from "./lib/adapter.ts";
+export { createOpenAIAdapter, type OpenAIAdapterOptions, type OpenAIClient } from "./lib/adapter.ts";

@@ -39,6 +39,7 @@ export {
   chatFixtures,
   type NeutralCall,
   type NeutralReply,
+  openRouterFixtures,
   responsesFixtures,
   type WireFixtures,
 } from "./lib/testing/wire-fixtures.ts";

@@ -3,11 +3,14 @@
 import { createServer } from "node:http";
 import { chatFixtures, describeAdapter, startFakeModelServer } from "@openfunctions/core/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { ollamaFixtures } from "./__fixtures__/ollama-wire.ts";
 import { createLocalAdapter } from "./adapter.ts";
 import { createOfflineAdapter } from "./offline-adapter.ts";
 import { probeLocal } from "./probe-local.ts";
 
-for (const server of ["ollama", "vllm"] as const) {
+const wires = { ollama: ollamaFixtures, lmstudio: chatFixtures, vllm: chatFixtures } as const;
+
+for (const server of ["ollama", "lmstudio", "vllm"] as const) {
   describeAdapter(
     `local ${server}`,
     {
@@ -21,8 +24,15 @@ for (const server of ["ollama", "vllm"] as const) {
           ports,
           ...(fetch === undefined ? {} : { fetch }),
         }),
-      fixtures: chatFixtures,
-      capabilities: { refusal: true, contentFilter: true, missingIds: true, usage: true, opaque: false },
+      fixtures: wires[server],
+      // Ollama's own wire has no refusals, no filter, and no counts of cached or reasoning tokens.
+      capabilities: {
+        refusal: server !== "ollama",
+        contentFilter: server !== "ollama",
+        usage: server !== "ollama",
+        missingIds: true,
+        opaque: false,
+      },
     },
     { describe, it },
   );

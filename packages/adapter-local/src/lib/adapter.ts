@@ -1,4 +1,4 @@
-/** Local OpenAI-compatible servers as an adapter: one chat completions request per model call, through fetch. */
+/** Local servers as an adapter: one request per model call, through fetch. */
 
 import {
   type AIAdapter,
@@ -9,17 +9,19 @@ import {
   defineAdapter,
 } from "@openfunctions/core";
 import {
-  type FailureReading,
   type ModelCall,
   type RequestLimits,
+  type StreamDecoder,
   type WireSource,
   UNKNOWN_ABILITIES,
-  createChatDecoder,
+  chatCodec,
+  codedCall,
   createRedactor,
   requestWithRetry,
-  toChatBody,
   wireSource,
 } from "@openfunctions/core/wire";
+import { lineSource } from "./line-source.ts";
+import { OLLAMA_ABILITIES, OLLAMA_EFFORTS, ollamaCodec, ollamaUrl } from "./ollama-wire.ts";
 import { LOCAL_SERVERS, type LocalServer } from "./quirks.ts";
 import { HttpStatusFailure, toLocalError } from "./to-error.ts";
 
@@ -29,12 +31,16 @@ export interface LocalAdapterOptions {
   readonly model?: string;
   /** Which server, for its address and quirks. Default `local`. */
   readonly server?: LocalServer;
-  /** Up to and without `/chat/completions`. Default: `LOCAL_BASE_URL`, then the server's own address. */
+  /** Up to and without `/chat/completions` or `/api/chat`. Default: `LOCAL_BASE_URL`, then the server's own address. */
   readonly baseUrl?: string;
   /** Default: `LOCAL_API_KEY`, then none. */
   readonly apiKey?: string;
   /** False asks for one JSON body, for servers that drop tools while streaming. Default true. */
   readonly stream?: boolean;
+  /** Ollama: the context window to load the model with, in tokens. Default: the server's, often below the model's. */
+  readonly contextTokens?: number;
+  /** Ollama: how long the model stays loaded; seconds, or text as in "10m". Default: the server's. */
+  readonly keepAlive?: number | string;
   readonly fetch?: typeof fetch;
   readonly headers?: Readonly<Record<string, string>>;
   readonly limits?: Partial<RequestLimits>;
@@ -42,8 +48,8 @@ export interface LocalAdapterOptions {
 }
 
 /**
- * Makes an adapter for Ollama, LM Studio, llama.cpp, vLLM or any server that speaks chat completions. Stateless; it
- * never looks for servers by itself (`probeLocal` does, when called). Throws `ConfigError` (`no_model`,
+ * Makes an adapter for Ollama (its native chat endpoint), LM Studio, llama.cpp, vLLM or any server that speaks chat
+ * completions. Stateless; it never looks for servers by itself (`probeLocal` does, when called). Throws `ConfigError` (`no_model`,
  * `invalid_config`); its streams throw `ProviderError`.
  */
 export function createLocalAdapter(options: LocalAdapterOptions = {}): AIAdapter {
@@ -62,19 +68,27 @@ export function createLocalAdapter(options: LocalAdapterOptions = {}): AIAdapter
       hint: `Pass \`baseUrl\` or set LOCAL_BASE_URL, as in ${LOCAL_SERVERS.ollama.baseUrl}.`,
     });
   }
+  const isNative = server === "ollama";
+  if (!isNative && (options.contextTokens ?? options.keepAlive) !== undefined) {
+    throw new ConfigError(`\`contextTokens\` and \`keepAlive\` are Ollama's; the server is "${server}".`, {
+      code: "invalid_config",
+      hint: 'Leave them out, or pass `server: "ollama"`.',
+    });
+  }
   const apiKey = options.apiKey ?? process.env["LOCAL_API_KEY"] ?? "";
   const context: Context = {
     options,
     server,
     model,
     apiKey,
-    url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
+    isNative,
+    url: isNative ? ollamaUrl(baseUrl) : `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
   };
   const { limits, ports } = options;
   return defineAdapter({
     provider: server,
     model,
-    capabilities: { ...UNKNOWN_ABILITIES, priced: false },
+    capabilities: { ...(isNative ? OLLAMA_ABILITIES : UNKNOWN_ABILITIES), priced: false },
     stream: (request) =>
       requestWithRetry(() => prepare(request, context), { signal: request.signal, limits, ports }),
   });
@@ -85,50 +99,37 @@ interface Context {
   readonly server: LocalServer;
   readonly model: string;
   readonly apiKey: string;
+  /** Whether Ollama's own endpoint is spoken. */
+  readonly isNative: boolean;
   readonly url: string;
 }
 
 function prepare(request: ModelRequest, context: Context): ModelCall {
-  const { options, server, model, apiKey } = context;
+  const { options, server: provider, model, apiKey, isNative } = context;
   const redactor = createRedactor({ secrets: [apiKey] });
-  const failures: FailureReading = {
-    provider: server,
-    redactor,
-    now: options.ports?.clock?.now() ?? Date.now(),
-  };
-  const { quirks } = LOCAL_SERVERS[server];
+  const { quirks } = LOCAL_SERVERS[provider];
   const { stream = true } = options;
-  const target = {
-    provider: server,
-    model,
-    can: UNKNOWN_ABILITIES,
-    confirmed: false,
-    reasoning: "none" as const,
-    quirks,
-  };
-  const encoded = toChatBody(request, { target, stream });
-  const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
-  return {
-    provider: server,
-    warnings: encoded.warnings,
-    open: (signal) => send(context, JSON.stringify(encoded.body), signal),
-    decoder: () =>
-      watchForTextCalls(
-        createChatDecoder({
-          model,
-          price: undefined,
-          failures,
-          restore: (name, args) => byName.get(name)?.restore(args) ?? args,
-          inputChars: () => JSON.stringify(encoded.body).length,
-        }),
-        [...byName.keys()],
-      ),
-    toError: (cause) => toLocalError(cause, failures),
-  };
+  const codec = isNative ? ollamaCodec(options) : chatCodec(quirks, { stream });
+  const can = isNative ? OLLAMA_ABILITIES : UNKNOWN_ABILITIES;
+  const reasoning = isNative ? OLLAMA_EFFORTS : "none";
+  return codedCall(request, {
+    target: { provider, model, can, confirmed: false, reasoning },
+    codec: {
+      encode: codec.encode,
+      decoder: (decoding, encoded) =>
+        watchForTextCalls(
+          codec.decoder(decoding, encoded),
+          encoded.plan.tools.map((tool) => tool.name),
+        ),
+    },
+    failures: { provider, redactor, now: options.ports?.clock?.now() ?? Date.now() },
+    send: (body, signal) => send(context, JSON.stringify(body), signal),
+    toError: toLocalError,
+  });
 }
 
 async function send(
-  { options, apiKey, url }: Context,
+  { options, apiKey, isNative, url }: Context,
   body: string,
   signal: AbortSignal,
 ): Promise<WireSource> {
@@ -145,10 +146,8 @@ async function send(
     signal,
   });
   if (!response.ok) throw new HttpStatusFailure(response.status, response.headers, await response.text());
-  return wireSource(response);
+  return isNative ? lineSource(response) : wireSource(response);
 }
-
-type Decoder = ReturnType<ModelCall["decoder"]>;
 
 /** The most text that is looked at: a call written as text is the whole reply, and short. */
 const MAX_WATCHED_CHARS = 4_000;
@@ -157,7 +156,7 @@ const MAX_WATCHED_CHARS = 4_000;
  * Small models write a call as text instead of making it. Text that is a JSON object naming an offered tool raises
  * the warning `call_as_text`; it stays text, since text is no permission to run anything.
  */
-function watchForTextCalls(decoder: Decoder, tools: readonly string[]): Decoder {
+function watchForTextCalls(decoder: StreamDecoder, tools: readonly string[]): StreamDecoder {
   let text = "";
   const watch = (out: ModelEvent[], from: number): void => {
     for (const event of out.slice(from)) {

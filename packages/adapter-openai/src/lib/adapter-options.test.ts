@@ -67,6 +67,17 @@ describe("createOpenAIAdapter", () => {
     ]);
   });
 
+  it("adapters A7: a fresh adapter sends all three messages of a history", async () => {
+    const server = await startFakeModelServer([{ blocks: responsesFixtures.stream({ text: ["ok"] }) }]);
+    const words = ["first", "second", "third"];
+    await createOpenAIAdapter({ apiKey: "sk-xxxxxxxx", baseUrl: server.url, role: "instant" }).chat({
+      messages: words.map((content, index) => ({ role: index === 1 ? "assistant" : "user", content })),
+    });
+    const input: unknown = Object(server.requests[0]?.body).input;
+    expect(input).toMatchObject(words.map((content) => ({ content })));
+    await server.close();
+  });
+
   it("sends the effort of its options where a request names none", async () => {
     const server = await startFakeModelServer(
       [1, 2].map(() => ({ blocks: responsesFixtures.stream({ text: ["ok"] }) })),

@@ -28,7 +28,9 @@ function rows(): Row[] {
   return lines.flatMap((line) => {
     const [file = "", index = "", api = "", outcome = "", , finish = "", text = "", calls = "", usage = ""] =
       line.split("\t");
-    if (!/^(openai|openai-compatible|openrouter|xai)\//.test(file) || outcome !== "ok") return [];
+    // Chat completions of xAI are read here: its own adapter speaks the Responses API alone.
+    if (!/^(openai|openai-compatible|xai)\//.test(file) || outcome !== "ok") return [];
+    if (file.startsWith("xai/") && !api.startsWith("Chat")) return [];
     const isChat = api.startsWith("Chat");
     return [
       {

@@ -3,8 +3,8 @@
 import type { ModelRequest } from "./adapter.ts";
 import { defined } from "./defined.ts";
 import type { JsonObject } from "./json.ts";
-import { type ContentPart, type Message, type Part, partsOf, type ToolResultPart } from "./message.ts";
-import type { EncodedRequest } from "./responses-request.ts";
+import { type ContentPart, type Part, partsOf, type ToolResultPart } from "./message.ts";
+import { type EncodedRequest, reportLeftOut } from "./responses-request.ts";
 import { contentUrl, isContent, type PlannedTool, planRequest } from "./wire-request.ts";
 import type { WireQuirks, WireTarget } from "./wire-request.ts";
 
@@ -30,6 +30,17 @@ export interface ChatTarget extends WireTarget {
 export interface ChatBodyOptions {
   readonly target: ChatTarget;
   readonly stream?: boolean;
+  /** How an assistant turn's opaque parts travel. Without it none does. */
+  readonly toOpaqueFields?: (parts: readonly Part[], target: ChatTarget) => OpaqueFields;
+}
+
+/** The fields that opaque parts become on their assistant message, and how many were left out and why. */
+export interface OpaqueFields {
+  readonly fields: JsonObject;
+  /** Parts that another provider or model made. */
+  readonly foreign: number;
+  /** Parts of a turn that was changed since. */
+  readonly orphaned: number;
 }
 
 /**
@@ -42,7 +53,18 @@ export function toChatBody(request: ModelRequest, options: ChatBodyOptions): Enc
   const { quirks } = target;
   const plan = planRequest(request, target);
   const { toolChoice, sampling, format } = plan;
-  const history = request.messages.flatMap((message) => toMessages(message, quirks));
+  const left = { foreign: 0, orphaned: 0 };
+  const toOpaque = (parts: readonly Part[]): JsonObject => {
+    const { fields, foreign, orphaned } = (options.toOpaqueFields ?? leaveOut)(parts, target);
+    left.foreign += foreign;
+    left.orphaned += orphaned;
+    return fields;
+  };
+  const history = request.messages.flatMap((message) => {
+    const parts = partsOf(message);
+    if (message.role !== "assistant") return toMessages(parts);
+    return assistantMessages(parts, { quirks, opaque: toOpaque(parts) });
+  });
   const named = typeof toolChoice === "object" && { type: "function", function: { name: toolChoice.name } };
   const body: JsonObject = defined({
     model: target.model,
@@ -61,7 +83,7 @@ export function toChatBody(request: ModelRequest, options: ChatBodyOptions): Enc
     stop: sampling.stop,
     response_format: format && { type: "json_schema", json_schema: { ...format } },
   });
-  return { body, plan, warnings: plan.warnings };
+  return { body, plan, warnings: [...plan.warnings, ...reportLeftOut(left, target)] };
 }
 
 function toTool({ strict, name, description, parameters }: PlannedTool, quirks: ChatQuirks): JsonObject {
@@ -69,9 +91,11 @@ function toTool({ strict, name, description, parameters }: PlannedTool, quirks: 
   return { type: "function", function: quirks.strictField ? { ...body, strict } : body };
 }
 
-function toMessages(message: Message, quirks: ChatQuirks): JsonObject[] {
-  const parts = partsOf(message);
-  if (message.role === "assistant") return assistantMessages(parts, quirks);
+function leaveOut(parts: readonly Part[]): OpaqueFields {
+  return { fields: {}, foreign: parts.filter(({ type }) => type === "provider").length, orphaned: 0 };
+}
+
+function toMessages(parts: readonly Part[]): JsonObject[] {
   const results = parts.filter((part) => part.type === "tool_result");
   const content = [...results.flatMap(attachmentsOf), ...parts.filter(isContent)];
   const messages: JsonObject[] = results.map((part) => ({
@@ -83,7 +107,10 @@ function toMessages(message: Message, quirks: ChatQuirks): JsonObject[] {
   return messages;
 }
 
-function assistantMessages(parts: readonly Part[], quirks: ChatQuirks): JsonObject[] {
+function assistantMessages(
+  parts: readonly Part[],
+  { quirks, opaque }: { readonly quirks: ChatQuirks; readonly opaque: JsonObject },
+): JsonObject[] {
   const textOf = (type: "text" | "reasoning"): string =>
     parts.map((part) => (part.type === type ? (part.text ?? "") : "")).join("");
   const text = textOf("text");
@@ -100,6 +127,7 @@ function assistantMessages(parts: readonly Part[], quirks: ChatQuirks): JsonObje
     role: "assistant",
     content: text || null,
     reasoning_content: thought || undefined,
+    ...opaque,
     tool_calls: calls.length === 0 ? undefined : calls,
   });
   return [message];

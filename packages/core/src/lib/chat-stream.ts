@@ -52,10 +52,15 @@ class ChatDecoder implements StreamDecoder {
     if (isRecord(event["error"]) || typeof event["error"] === "string" || event["type"] === "error") {
       throw providerErrorFromEvent(event["error"] ?? event, this.#options.failures);
     }
+    const choice = listAt(event, "choices")[0];
+    // OpenRouter's choices have an error of their own, or nothing but this reason (its API overview, 2026-11-30).
+    if (isRecord(choice) && (isRecord(choice["error"]) || choice["finish_reason"] === "error")) {
+      const error = choice["error"] ?? { message: 'The reply ended with the reason "error".' };
+      throw providerErrorFromEvent(error, this.#options.failures);
+    }
     if (!this.#started) out.push(startEvent(event));
     this.#started = true;
     if (isRecord(event["usage"])) this.#usage = event["usage"];
-    const choice = listAt(event, "choices")[0];
     if (isRecord(choice)) this.#addChoice(choice, out);
   }
 
@@ -118,8 +123,7 @@ class ChatDecoder implements StreamDecoder {
 
   #usageEvent(): ModelEvent {
     const usage = readUsage(this.#usage, CHAT_USAGE);
-    const stated = isRecord(this.#usage) ? this.#usage["cost"] : undefined;
-    if (usage !== undefined) return usageEvent(usage, this.#options.price, stated);
+    if (usage !== undefined) return usageEvent(usage, this.#options.price, this.#usage);
     return { type: "usage", usage: estimateUsage(this.#options.inputChars(), this.#outputChars) };
   }
 

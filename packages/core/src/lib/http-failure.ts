@@ -53,7 +53,7 @@ const CODES: readonly (readonly [ProviderErrorKind, string])[] = [
   ["content_filter", "content_filter content_policy_violation image_content_policy_violation bio_policy"],
 ];
 const CONTEXT_MESSAGE =
-  /maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|size)[^.]{0,40}exceed|prompt is too long/i;
+  /maximum (?:context|prompt) length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|size)[^.]{0,40}exceed|prompt is too long/i;
 const KIND_BY_STATUS: Readonly<Record<number, ProviderErrorKind>> = {
   401: "auth",
   402: "quota",

@@ -83,6 +83,24 @@ const OPENAI_ROW = {
   confirmed: false,
 } as const;
 
+const XAI_PRICE = {
+  currency: "USD",
+  perTokens: 1_000_000,
+  longContext: { overTokens: 199_999, inputFactor: 2, outputFactor: 2 },
+  source: "@pydantic/genai-prices 0.1.8 (npm), provider x-ai",
+  asOf: POLICY_VERSION,
+} as const;
+
+const XAI_ROW = {
+  provider: "xai",
+  // What an answer is cut at where nothing is asked for (docs.x.ai, text best practices).
+  maxOutputTokens: 128_000,
+  // docs.x.ai, function calling and the model pages. A format together with tools is stated nowhere that was read.
+  can: { ...OPENAI_ABILITIES, jsonSchemaWithTools: false },
+  asOf: POLICY_VERSION,
+  confirmed: true,
+} as const;
+
 /** The table. First candidates per role; tiers of unconfirmed rows are a guess that a release must confirm. */
 export const MODEL_POLICY: readonly ModelPolicyRow[] = [
   {
@@ -106,6 +124,50 @@ export const MODEL_POLICY: readonly ModelPolicyRow[] = [
   },
   { ...OPENAI_ROW, model: "gpt-6.1-terra", roles: ["expert"] },
   { ...OPENAI_ROW, model: "gpt-6.2-astra", roles: ["frontier"] },
+  {
+    ...XAI_ROW,
+    model: "grok-4.6",
+    roles: ["expert", "frontier"],
+    contextTokens: 500_000,
+    price: { ...XAI_PRICE, input: 2, cacheRead: 0.5, output: 6 },
+    reasoning: { levels: ["low", "medium", "high", "xhigh"], default: "high" },
+    source: `docs.x.ai/developers/grok-4-6; ${XAI_PRICE.source}`,
+  },
+  {
+    ...XAI_ROW,
+    model: "grok-4.3",
+    roles: ["instant", "background"],
+    contextTokens: 1_000_000,
+    price: { ...XAI_PRICE, input: 1.25, cacheRead: 0.2, output: 2.5 },
+    reasoning: { levels: ["none", "low", "medium", "high", "xhigh"], default: "low" },
+    source: `docs.x.ai/developers/models/grok-4.3-latest; ${XAI_PRICE.source}`,
+  },
+  {
+    provider: "openrouter",
+    model: "openai/gpt-6-luna",
+    roles: ["instant", "background"],
+    contextTokens: 1_050_000,
+    maxOutputTokens: OPENAI_ROW.maxOutputTokens,
+    price: {
+      input: 0.1,
+      cacheRead: 0.01,
+      cacheWrite: 0.125,
+      output: 0.5,
+      currency: "USD",
+      perTokens: 1_000_000,
+      longContext: { overTokens: 272_000, inputFactor: 2, outputFactor: 1.5 },
+      source: "@pydantic/genai-prices 0.1.8 (npm), provider openrouter",
+      asOf: POLICY_VERSION,
+    },
+    can: OPENAI_ABILITIES,
+    reasoning: {
+      levels: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+      default: "medium",
+    },
+    source: "abilities as OpenAI's; efforts: openrouter.ai/docs, ChatRequestReasoningEffort; figures: price",
+    asOf: POLICY_VERSION,
+    confirmed: true,
+  },
 ];
 
 /** What is assumed of a model that is not in the table: only what every model of such an API has. */

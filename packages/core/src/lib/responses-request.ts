@@ -47,7 +47,11 @@ function toTool({ name, description, parameters, strict }: PlannedTool): JsonObj
   return { type: "function", name, description, parameters, strict };
 }
 
-function reportLeftOut({ foreign, orphaned }: ResponsesInput, target: WireTarget): ModelEvent[] {
+/** The warnings about opaque parts of the history that were not sent. */
+export function reportLeftOut(
+  { foreign, orphaned }: Omit<ResponsesInput, "items">,
+  target: Pick<WireTarget, "provider" | "model">,
+): ModelEvent[] {
   const whose = `belong to another model than "${target.model}" of ${target.provider}`;
   const reports = [
     [foreign, "provider_parts_left_out", `opaque parts of the history ${whose}`],

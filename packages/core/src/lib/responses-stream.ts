@@ -228,7 +228,7 @@ class ResponsesDecoder implements StreamDecoder {
     for (const call of this.#calls.values())
       this.#closeCall({ ...call, callId: callIdOf(call.callId) }, call.text, out);
     const usage = readUsage(response?.["usage"], RESPONSES_USAGE);
-    if (usage !== undefined) out.push(usageEvent(usage, this.#options.price));
+    if (usage !== undefined) out.push(usageEvent(usage, this.#options.price, response?.["usage"]));
     this.finished = true;
     out.push({ type: "finish", reason: this.#reason(response) });
   }

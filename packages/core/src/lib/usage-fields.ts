@@ -64,9 +64,19 @@ export function estimateUsage(inputChars: number, outputChars: number): Usage {
   return { ...NO_USAGE, input, output, total: input + output, estimated: true };
 }
 
-/** The event of a usage, with its cost: the provider's own figure first, else from the price, else none. */
-export function usageEvent(usage: Usage, price: ModelPrice | undefined, statedUsd?: unknown): ModelEvent {
-  const costUsd = typeof statedUsd === "number" ? statedUsd : costOf(usage, price);
+/** Where providers state what a reply cost, and how much of it is a dollar. */
+const STATED_COSTS: readonly (readonly [path: string, perUsd: number])[] = [
+  ["cost", 1], // OpenRouter (openrouter/test_openrouter_stream_with_reasoning); a credit is a dollar.
+  ["cost_in_usd_ticks", 1e10], // xAI (docs.x.ai/developers/cost-tracking, 2026-11-30; xai/xai-text.json).
+];
+
+/**
+ * The event of a usage, with its cost: the provider's own figure in `body` first, else from the price, else none.
+ */
+export function usageEvent(usage: Usage, price: ModelPrice | undefined, body: unknown): ModelEvent {
+  const stated = STATED_COSTS.map(([path, perUsd]) => [numberAt(body, [path]), perUsd] as const);
+  const [own, perUsd] = stated.find(([value]) => value !== undefined) ?? [];
+  const costUsd = own === undefined ? costOf(usage, price) : own / (perUsd ?? 1);
   return { type: "usage", usage: costUsd === undefined ? usage : { ...usage, costUsd } };
 }
 

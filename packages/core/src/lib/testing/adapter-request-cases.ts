@@ -107,7 +107,8 @@ function opaqueCases(suite: WiredSuite, { it }: Pick<SuiteRunner, "it">): void {
       assert.equal(sent.length, 3);
       for (const [index, item] of sent.entries())
         assert.ok(given[index]?.includes(item), `item ${index} was changed`);
-      const history = suite.fixtures.historyOf(body).map((item) => JSON.stringify(item));
+      const items = suite.fixtures.itemsOf?.(body) ?? suite.fixtures.historyOf(body);
+      const history = items.map((item) => JSON.stringify(item));
       for (const [index, item] of sent.entries())
         assert.ok(
           history[history.indexOf(item) + 1]?.includes(`call_${index}`),

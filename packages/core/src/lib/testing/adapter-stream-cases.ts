@@ -75,9 +75,8 @@ function chunkingCases(suite: WiredSuite, { it }: SuiteRunner): void {
   });
 
   it("reads CRLF and comments between events", () => {
-    const blocks = suite.fixtures
-      .stream(HARD)
-      .map((block) => `: keep-alive\r\n\r\n${block.replaceAll("\n", "\r\n")}`);
+    const comment = suite.fixtures.comments === false ? "" : ": keep-alive\r\n\r\n";
+    const blocks = suite.fixtures.stream(HARD).map((block) => `${comment}${block.replaceAll("\n", "\r\n")}`);
     return inSituation(suite, { steps: [{ blocks, splitBytes: 5 }] }, async ({ adapter }) => {
       assert.equal((await outcomeOf(adapter, request)).reply?.text, HARD.text?.join(""));
     });

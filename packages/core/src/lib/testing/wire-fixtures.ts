@@ -31,6 +31,8 @@ export interface NeutralReply {
 export interface WireFixtures {
   /** A streamed reply, one block per server-sent event, the last one its end. */
   stream(reply: NeutralReply): readonly string[];
+  /** False where the wire has no comments between its events. */
+  readonly comments?: false;
   /** An error object inside a stream that began with 200. */
   errorEvent(message: string): string;
   /** Bodies of failures. */
@@ -44,6 +46,8 @@ export interface WireFixtures {
   historyOf(body: unknown): readonly unknown[];
   /** The opaque items among it, as they were sent; empty for wires without any. */
   opaqueOf(body: unknown): readonly unknown[];
+  /** The conversation with every opaque item on its own, where `historyOf` has them inside a message. */
+  itemsOf?(body: unknown): readonly unknown[];
 }
 
 /** The counts of a reply that names none. */
@@ -188,6 +192,55 @@ export const chatFixtures: WireFixtures = {
   historyOf: (body) => listField(body, "messages"),
   opaqueOf: () => [],
 };
+
+/** Chat completions as OpenRouter streams them: comments, opaque reasoning details, a cost, errors with number codes. */
+export const openRouterFixtures: WireFixtures = {
+  ...chatFixtures,
+  stream: (reply) => [": OPENROUTER PROCESSING\n\n", ...routedChunks(reply).map(block), "data: [DONE]\n\n"],
+  errorEvent: (message) =>
+    block({
+      ...ROUTED,
+      error: { code: 502, message },
+      choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
+    }),
+  failures: {
+    unauthorized: routedError(401, "No auth credentials found for sk-conformance-0123456789abcdef."),
+    rateLimited: routedError(429, "Provider returned error"),
+    serverError: routedError(502, "Provider returned error"),
+    contextOverflow: routedError(
+      400,
+      "This endpoint's maximum context length is 8192 tokens. However, you requested about 9000 tokens.",
+    ),
+  },
+  opaqueOf: (body) =>
+    listField(body, "messages").flatMap((message) => listField(message, "reasoning_details")),
+  itemsOf: (body) =>
+    listField(body, "messages").flatMap((message) => [...listField(message, "reasoning_details"), message]),
+};
+
+const ROUTED = { id: "gen-1", provider: "Upstream", object: "chat.completion.chunk" };
+
+function routedError(code: number, message: string): FakeReply {
+  return { status: code, json: { error: { code, message }, user_id: "user_1" } };
+}
+
+function routedChunks(reply: NeutralReply): object[] {
+  const [first = {}, ...rest] = chatChunks(reply).map((chunk) => ({
+    ...ROUTED,
+    ...chunk,
+    ...("usage" in chunk ? { usage: { ...Object(chunk.usage), cost: 0.00085, is_byok: false } } : {}),
+  }));
+  if (reply.opaque === undefined) return [first, ...rest];
+  const detail = {
+    type: "reasoning.encrypted",
+    data: `secret é ${reply.opaque} \u2028`,
+    id: `rs_${reply.opaque}`,
+    format: "openai-responses-v1",
+    index: 0,
+  };
+  const delta = { content: "", reasoning: null, reasoning_details: [detail] };
+  return [first, { ...ROUTED, choices: [{ index: 0, delta, finish_reason: null }] }, ...rest];
+}
 
 function chatChunks(reply: NeutralReply): object[] {
   const chunk = (delta: object, finish_reason: string | null = null): object => ({
