@@ -239,3 +239,4 @@ export {
   runToolTests,
 } from "./lib/tool-tests.ts";
 export type { AnthropicTool, GeminiTool, OpenAITool, ToolFilter, ToolView } from "./lib/tool-view.ts";
+export { type FallbackOptions, withFallback } from "./lib/with-fallback.ts";

@@ -128,6 +128,8 @@ class ReplyAssembly {
     this.#slots = [];
     this.#calls = new Map();
     this.#usage = NO_USAGE;
+    this.#reportedModel = undefined;
+    this.#responseId = undefined;
     this.#warnings.length = 0;
   }
 }

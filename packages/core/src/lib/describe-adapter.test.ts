@@ -3,37 +3,13 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { describeAdapter } from "./describe-adapter.ts";
-import { scriptedAdapter, type ScriptedReply } from "./testing/scripted-adapter.ts";
-import type { NeutralReply } from "./testing/wire-fixtures.ts";
-
-function toStep(reply: NeutralReply): ScriptedReply {
-  const { usage } = reply;
-  const calls = (reply.calls ?? []).map(({ id, name, args }) => ({
-    name,
-    args: args.join(""),
-    ...(id === null ? {} : { callId: id }),
-  }));
-  const isCut = (reply.calls ?? []).some((call) => call.args.join("") === '{"city":"a');
-  const counts = usage && {
-    input: usage.input - usage.cached,
-    cacheRead: usage.cached,
-    cacheWrite: 0,
-    output: usage.output - usage.reasoning,
-    reasoning: usage.reasoning,
-    total: usage.input + usage.output,
-  };
-  return {
-    ...(reply.text === undefined ? {} : { text: reply.text }),
-    ...(calls.length === 0 ? {} : { toolCalls: calls }),
-    ...(reply.finish === undefined ? {} : { finishReason: isCut ? "length" : reply.finish }),
-    ...(counts === undefined ? {} : { usage: counts }),
-  };
-}
+import { scriptedAdapter } from "./testing/scripted-adapter.ts";
+import { suiteStep } from "./__fixtures__/suite-step.ts";
 
 describeAdapter(
   "scripted",
   {
-    make: ({ replies }) => scriptedAdapter(replies.map(toStep)),
+    make: ({ replies }) => scriptedAdapter(replies.map(suiteStep)),
     capabilities: { refusal: true, contentFilter: true, missingIds: true, usage: true, opaque: false },
   },
   { describe, it },
