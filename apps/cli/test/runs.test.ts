@@ -4,7 +4,10 @@ import { execFile } from "node:child_process";
 import { mkdtemp, readFile, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runLoop, userMessage } from "@openfunctions/core";
+import { scriptedAdapter } from "@openfunctions/core/testing";
 import { beforeAll, describe, expect, it } from "vitest";
+import { withHomeStores } from "../src/lib/home-stores.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 
@@ -58,6 +61,38 @@ async function waiting(path: string) {
   expect([status, pending.length]).toEqual(["suspended", 1]);
   return { runId, ticketId: pending[0].ticketId };
 }
+
+describe("openfunctions runs lint", () => {
+  it("passes a run whose requests only grow, and names the byte where the next turn of a thread differs", async () => {
+    const record = join(folder, "grows.jsonl");
+    await command("run", "what is 15% of 2,340", "--provider", "offline", "--record", record);
+    const grows = await command("runs", "lint", record);
+    expect([grows.code, grows.stdout]).toEqual([0, "1 pair(s) of requests compared, 0 change(s).\n"]);
+    const runIds = await withHomeStores(join(folder, "home"), async ({ runs }) => {
+      const ids: string[] = [];
+      for (const day of ["Monday", "Tuesday"]) {
+        const { runId } = await runLoop({
+          adapter: scriptedAdapter([{ text: "ok" }]),
+          system: `Today is ${day}.`,
+          messages: [userMessage("go")],
+          lineage: { threadId: "thread-of-days" },
+          capture: "full",
+          store: runs,
+        }).result;
+        ids.push(runId);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return ids;
+    });
+    const changed = await command("runs", "lint", runIds[1] ?? "");
+    expect(changed.code).toBe(1);
+    expect(changed.stdout).toContain('instructions "text" changed at byte 9: "Monday." became "Tuesday."');
+    expect((await command("runs", "lint", runIds[0] ?? "")).code).toBe(0);
+    const { changes } = JSON.parse((await command("runs", "lint", runIds[1] ?? "", "--json")).stdout);
+    expect(changes).toMatchObject([{ runId: runIds[1], segment: "instructions", byte: 9 }]);
+    expect((await command("runs", "lint", "no-such-run")).code).toBe(2);
+  });
+});
 
 describe("openfunctions approvals and resume", () => {
   it("runs an approved call once, in another process than the one that asked", async () => {

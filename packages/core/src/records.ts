@@ -24,6 +24,7 @@ export {
   pinPolicy,
 } from "./lib/assurance.ts";
 export { type ExplainOptions, explainRun } from "./lib/explain-run.ts";
+export { type PrefixChange, type PrefixReport, lintPrefix } from "./lib/lint-prefix.ts";
 export { type FulfillmentInput, type TaskFulfillment, decideFulfillment } from "./lib/fulfillment.ts";
 export {
   type ClaimArtifact,

@@ -118,6 +118,15 @@ function addVerify(runs: Command): void {
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nExample:\n  openfunctions runs verify run.jsonl --key signer.pub.pem\n")
     .action(async (file, options) => (await import("./command-runs-verify.ts")).verifyCommand(file, options));
+  runs
+    .command("lint <record>")
+    .description("what a provider could not cache: where a request no longer begins as the one before it")
+    .option("--json", "print the report as JSON")
+    .addHelpText(
+      "after",
+      "\nA run of a thread is read together with the turn before it.\nExample:\n  openfunctions runs lint run.jsonl\n",
+    )
+    .action(async (name, options) => (await import("./command-runs-lint.ts")).lintCommand(name, options));
 }
 
 function addKeys(runs: Command): void {

@@ -31,7 +31,8 @@ export function openLeaf<T>(sealed: Sealed<T>, where: { readonly seq: number; re
   });
 }
 
-class HistoryBuilder {
+/** Follows a log. `take` throws `RecordError` for a leaf without its value. */
+export class HistoryBuilder {
   readonly #results = new Map<string, CallResult>();
   #messages: Message[] = [];
   #open: readonly ToolCallPart[] = [];
