@@ -1,8 +1,15 @@
 /** What adapters of OpenAI-shaped providers share: readers, codecs, the request helper. For adapter authors. */
 
+export { defined } from "./lib/defined.ts";
+export { compileSchema } from "./lib/dialect.ts";
 export { createChatDecoder, type ChatDecoderOptions } from "./lib/chat-stream.ts";
 export { type ChatBodyOptions, type ChatQuirks, type ChatTarget, toChatBody } from "./lib/chat-request.ts";
-export { type FailureReading, type HeaderReader, providerErrorFromHttp } from "./lib/http-failure.ts";
+export {
+  type FailureReading,
+  type HeaderReader,
+  providerErrorFromEvent,
+  providerErrorFromHttp,
+} from "./lib/http-failure.ts";
 export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
 export {
   capabilitiesOf,
@@ -15,11 +22,33 @@ export {
   type ReasoningLevels,
   type ResolvedModel,
   resolveModel,
+  unconfirmedModel,
   UNKNOWN_ABILITIES,
 } from "./lib/model-policy.ts";
 export { createRedactor, type Redactor, type RedactorOptions } from "./lib/redactor.ts";
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
 export { type EncodedRequest, toResponsesBody } from "./lib/responses-request.ts";
-export { createResponsesDecoder, type DecoderOptions } from "./lib/responses-stream.ts";
-export { type PlannedTool, type RequestPlan, type WireQuirks, type WireTarget } from "./lib/wire-request.ts";
+export { createResponsesDecoder, cutError, type DecoderOptions, startEvent } from "./lib/responses-stream.ts";
+export { providerErrorFromSdk } from "./lib/sdk-failure.ts";
+export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
+export { usageEvent } from "./lib/usage-fields.ts";
+export {
+  asJson,
+  callIdOf,
+  isRecord,
+  listAt,
+  recordAt,
+  stringAt,
+  type WireRecord,
+} from "./lib/wire-fields.ts";
+export {
+  isContent,
+  isOwnPart,
+  type PlannedTool,
+  planRequest,
+  type RequestPlan,
+  restoreArgumentsOf,
+  type WireQuirks,
+  type WireTarget,
+} from "./lib/wire-request.ts";
 export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";

@@ -4,7 +4,6 @@ import {
   type AIAdapter,
   ConfigError,
   defineAdapter,
-  type ModelEvent,
   type ModelRequest,
   type Ports,
   type ReasoningEffort,
@@ -16,7 +15,6 @@ import {
   createRedactor,
   createResponsesDecoder,
   type DecoderOptions,
-  type EncodedRequest,
   type FailureReading,
   iterableSource,
   type ModelCall,
@@ -27,8 +25,10 @@ import {
   requestWithRetry,
   type ResolvedModel,
   resolveModel,
+  restoreArgumentsOf,
   toChatBody,
   toResponsesBody,
+  unconfirmedModel,
   UNKNOWN_ABILITIES,
   type WireSource,
   wireSource,
@@ -144,12 +144,12 @@ function prepare(asked: ModelRequest, context: Context): ModelCall {
     model: resolved.model,
     price: resolved.row?.price,
     failures,
-    restore: restorerOf(encoded),
+    restore: restoreArgumentsOf(encoded.plan),
   };
   const timeout = options.limits?.totalMs ?? REQUEST_LIMITS.totalMs;
   return {
     provider: PROVIDER,
-    warnings: [...unconfirmed(resolved), ...encoded.warnings],
+    warnings: [...unconfirmedModel(resolved), ...encoded.warnings],
     open: async (signal) => send(await context.client(), { body: encoded.body, isChat, signal, timeout }),
     decoder: () =>
       isChat
@@ -169,25 +169,6 @@ function targetOf(resolved: ResolvedModel): WireTarget {
     reasoning: row?.reasoning ?? "none",
     quirks: OPENAI_RESPONSES,
   };
-}
-
-function restorerOf(encoded: EncodedRequest): NonNullable<DecoderOptions["restore"]> {
-  const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
-  return (name, args) => byName.get(name)?.restore(args) ?? args;
-}
-
-function unconfirmed(resolved: ResolvedModel): readonly ModelEvent[] {
-  const { row, model, policyVersion } = resolved;
-  if (row?.confirmed === true) return [];
-  const why =
-    row === undefined ? "is not in the policy table" : "has unconfirmed figures in the policy table";
-  return [
-    {
-      type: "warning",
-      code: "model_unconfirmed",
-      detail: `"${model}" ${why} (${policyVersion}): no price, careful assumptions.`,
-    },
-  ];
 }
 
 interface Sending {
