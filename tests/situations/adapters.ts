@@ -1,5 +1,6 @@
 /** Every adapter behind the same question: what the model "said" is scripted on a fake server, the rest is real. */
 
+import { createAnthropicAdapter } from "@openfunctions/adapter-anthropic";
 import { createLocalAdapter } from "@openfunctions/adapter-local";
 import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
 import type { AIAdapter } from "@openfunctions/core";
@@ -8,6 +9,7 @@ import {
   type FakeReply,
   type NeutralReply,
   type WireFixtures,
+  anthropicFixtures,
   chatFixtures,
   responsesFixtures,
   startFakeModelServer,
@@ -39,6 +41,11 @@ const WIRES: readonly {
     fixtures: chatFixtures,
     make: (url) =>
       createOpenAIAdapter({ apiKey: "k", baseUrl: url, model: "m", api: "chat", limits: LIMITS }),
+  },
+  {
+    name: "anthropic",
+    fixtures: anthropicFixtures,
+    make: (url) => createAnthropicAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
   },
   {
     name: "local",

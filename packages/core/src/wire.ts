@@ -1,4 +1,4 @@
-/** What adapters of OpenAI-shaped providers share: readers, codecs, the request helper. For adapter authors. */
+/** What adapters share: readers of wire JSON, the OpenAI-shaped codecs, the request helper. For adapter authors. */
 
 export { defined } from "./lib/defined.ts";
 export { compileSchema } from "./lib/dialect.ts";
@@ -32,15 +32,7 @@ export { createResponsesDecoder, cutError, type DecoderOptions, startEvent } fro
 export { providerErrorFromSdk } from "./lib/sdk-failure.ts";
 export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
 export { usageEvent } from "./lib/usage-fields.ts";
-export {
-  asJson,
-  callIdOf,
-  isRecord,
-  listAt,
-  recordAt,
-  stringAt,
-  type WireRecord,
-} from "./lib/wire-fields.ts";
+export { asJson, callIdOf, isRecord, recordAt, stringAt, type WireRecord } from "./lib/wire-fields.ts";
 export {
   isContent,
   isOwnPart,

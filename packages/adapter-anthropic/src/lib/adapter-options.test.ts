@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
+import { Anthropic } from "@anthropic-ai/sdk/client";
 import { generateStructured, ProviderError } from "@openfunctions/core";
 import { anthropicFixtures, startFakeModelServer } from "@openfunctions/core/testing";
 import { MODEL_POLICY } from "@openfunctions/core/wire";
@@ -106,6 +107,14 @@ describe("createAnthropicAdapter", () => {
         max_tokens: 32_000,
       },
     ]);
+  });
+
+  it("takes the SDK's own client too", async () => {
+    const server = await startFakeModelServer([whole]);
+    const client = new Anthropic({ apiKey: "sk-mine", baseURL: server.url, maxRetries: 0 });
+    expect((await createAnthropicAdapter({ client }).chat(hi)).text).toBe("ok");
+    expect(server.requests[0]?.headers.authorization).toBe("Bearer sk-mine");
+    await server.close();
   });
 
   it("sends the effort of its options where a request names none, and the model's own largest answer", async () => {

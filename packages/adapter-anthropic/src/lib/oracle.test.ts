@@ -76,7 +76,8 @@ function summary(reply: ModelReply): Pick<Row, "text" | "calls" | "usage"> {
     if (part.type === "tool_call") return [[part.name, JSON.stringify(part.args)]];
     if (part.type !== "provider" || !isPlainObject(part.data)) return [];
     const { type, name, input } = part.data;
-    return String(type).endsWith("_tool_use") ? [[String(name), JSON.stringify(input)]] : [];
+    const isCall = typeof type === "string" && type.endsWith("_tool_use");
+    return isCall && typeof name === "string" ? [[name, JSON.stringify(input)]] : [];
   });
   return {
     text: `${Array.from(text).length} ${createHash("sha256").update(text).digest("hex").slice(0, 10)}`,

@@ -59,8 +59,8 @@ function messageEvents(reply: NeutralReply): WireEvent[] {
   const finish = reply.finish ?? ((reply.calls ?? []).length > 0 ? "tool_calls" : "stop");
   return [
     { type: "message_start", message: { ...message, content: [], stop_reason: null, usage } },
-    { type: "ping" },
     ...contentBlocks(reply).flatMap(blockEvents),
+    { type: "ping" },
     {
       type: "message_delta",
       delta: { stop_reason: STOP_REASONS[finish], stop_sequence: null },
