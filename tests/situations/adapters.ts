@@ -1,5 +1,6 @@
 /** Every adapter behind the same question: what the model "said" is scripted on a fake server, the rest is real. */
 
+import { createAnthropicAdapter } from "@openfunctions/adapter-anthropic";
 import { createLocalAdapter } from "@openfunctions/adapter-local";
 import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
 import { createOpenRouterAdapter } from "@openfunctions/adapter-openrouter";
@@ -10,6 +11,7 @@ import {
   type FakeReply,
   type NeutralReply,
   type WireFixtures,
+  anthropicFixtures,
   chatFixtures,
   openRouterFixtures,
   responsesFixtures,
@@ -52,6 +54,11 @@ const WIRES: readonly {
     name: "openrouter",
     fixtures: openRouterFixtures,
     make: (url) => createOpenRouterAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+  },
+  {
+    name: "anthropic",
+    fixtures: anthropicFixtures,
+    make: (url) => createAnthropicAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
   },
   {
     name: "local",

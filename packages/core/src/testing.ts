@@ -35,6 +35,7 @@ export {
   type FakeStep,
   startFakeModelServer,
 } from "./lib/testing/fake-model-server.ts";
+export { anthropicFixtures } from "./lib/testing/anthropic-fixtures.ts";
 export {
   chatFixtures,
   type NeutralCall,

@@ -1,4 +1,4 @@
-/** What adapters of OpenAI-shaped providers share: readers, codecs, the request helper. For adapter authors. */
+/** What adapters share: readers of wire JSON, the OpenAI-shaped codecs, the request helper. For adapter authors. */
 
 export {
   type ChatBodyOptions,
@@ -6,7 +6,14 @@ export {
   type ChatTarget,
   type OpaqueFields,
 } from "./lib/chat-request.ts";
-export { type FailureReading, type HeaderReader, providerErrorFromHttp } from "./lib/http-failure.ts";
+export { defined } from "./lib/defined.ts";
+export { compileSchema } from "./lib/dialect.ts";
+export {
+  type FailureReading,
+  type HeaderReader,
+  providerErrorFromEvent,
+  providerErrorFromHttp,
+} from "./lib/http-failure.ts";
 export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
 export {
   capabilitiesOf,
@@ -19,6 +26,7 @@ export {
   type ReasoningLevels,
   type ResolvedModel,
   resolveModel,
+  unconfirmedModel,
   UNKNOWN_ABILITIES,
 } from "./lib/model-policy.ts";
 export { createRedactor, type Redactor, type RedactorOptions } from "./lib/redactor.ts";
@@ -35,13 +43,24 @@ export {
   type SdkClientOptions,
   type SdkEndpoint,
   type SdkProvider,
-  unconfirmedModel,
   type WireCodec,
 } from "./lib/openai-shaped.ts";
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
 export { partnerDigest } from "./lib/responses-marks.ts";
 export { type EncodedRequest } from "./lib/responses-request.ts";
-export { type DecoderOptions } from "./lib/responses-stream.ts";
+export { cutError, type DecoderOptions, startEvent } from "./lib/responses-stream.ts";
 export { providerErrorFromSdk } from "./lib/sdk-failure.ts";
-export { type PlannedTool, type RequestPlan, type WireQuirks, type WireTarget } from "./lib/wire-request.ts";
+export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
+export { usageEvent } from "./lib/usage-fields.ts";
+export { asJson, callIdOf, isRecord, recordAt, stringAt, type WireRecord } from "./lib/wire-fields.ts";
+export {
+  isContent,
+  isOwnPart,
+  type PlannedTool,
+  planRequest,
+  type RequestPlan,
+  restoreArgumentsOf,
+  type WireQuirks,
+  type WireTarget,
+} from "./lib/wire-request.ts";
 export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";

@@ -197,6 +197,15 @@ export const typedAnything: Rewrite = (schema, context) => {
   return { type: "string", ...schema };
 };
 
+/** Every object says that it has no other properties; one that is open by its own words loses that. */
+export const closedObjects: Rewrite = (schema, { note }) => {
+  const { properties, additionalProperties: rest } = schema;
+  if (rest === false || !typesOf(schema).includes("object")) return schema;
+  if (rest !== undefined || properties === undefined)
+    note("additionalProperties", "dropped", "an open object cannot be asked for");
+  return { ...schema, additionalProperties: false };
+};
+
 /** Strict mode: a known type everywhere, every object closed, every property required; optional ones may be null. */
 export const closed: Rewrite = (schema, { root, note }) => {
   const types = typesOf(schema);

@@ -6,6 +6,7 @@ import * as rewrites from "./dialect-rewrites.ts";
 export type SchemaDialect =
   | "json-schema-2020-12"
   | "anthropic"
+  | "anthropic-output"
   | "openai"
   | "openai-strict"
   | "gemini-openapi";
@@ -51,6 +52,16 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
     source:
       '400 "input_schema does not support oneOf, allOf, or anyOf at the top level" (github.com/anthropics/claude-code/issues/5319; 2026-11-30)',
     refusedAtRoot: UNIONS,
+  },
+  "anthropic-output": {
+    source:
+      "output_config.format: lib/transform-json-schema of @anthropic-ai/sdk 1.14.0; platform.claude.com/docs/en/build-with-claude/structured-outputs (2026-11-30)",
+    noBooleanSchemas: true,
+    rewrites: [rewrites.oneOfToAnyOf, rewrites.loneReference, rewrites.closedObjects],
+    allowed: words(
+      "type title description properties required additionalProperties items anyOf allOf enum const $ref $defs definitions format",
+    ),
+    formats: words("date-time time date duration email hostname uri ipv4 ipv6 uuid"),
   },
   openai: {
     source:

@@ -387,6 +387,50 @@ describe("openai-strict", () => {
   });
 });
 
+describe("anthropic-output", () => {
+  const compiled = (schema: JsonSchemaObject): CompiledSchema => compileSchema(schema, "anthropic-output");
+
+  it("closes every object, keeps what is optional, and says bounds in words", () => {
+    const { schema, lossless, losses } = compiled({
+      type: "object",
+      properties: {
+        n: { type: "integer", minimum: 1 },
+        when: { type: "string", format: "date-time" },
+        odd: { type: "string", format: "color", pattern: "^#" },
+        in: { oneOf: [{ type: "object", properties: { a: { type: "string" } } }, { type: "null" }] },
+      },
+      required: ["n"],
+    });
+    expect(schema).toEqual({
+      type: "object",
+      properties: {
+        n: { type: "integer", description: "minimum: 1" },
+        when: { type: "string", format: "date-time" },
+        odd: { type: "string", description: "format: color pattern: ^#" },
+        in: {
+          anyOf: [
+            { type: "object", properties: { a: { type: "string" } }, additionalProperties: false },
+            { type: "null" },
+          ],
+        },
+      },
+      required: ["n"],
+      additionalProperties: false,
+    });
+    expect([lossless, losses.map(({ keyword }) => keyword)]).toEqual([
+      false,
+      expect.arrayContaining(["minimum", "format", "pattern", "oneOf"]),
+    ]);
+  });
+
+  it("lists an open object as a loss, and a closed one not", () => {
+    const open = { type: "object", properties: {}, additionalProperties: { type: "string" } } as const;
+    expect(compiled(open)).toMatchObject({ lossless: false, schema: { additionalProperties: false } });
+    const closed = { type: "object", properties: { a: { type: "string" } } } as const;
+    expect(compiled(closed)).toMatchObject({ lossless: true, losses: [] });
+  });
+});
+
 describe("roots with a combinator", () => {
   const schema = object(
     { a: { $ref: "#/$defs/x" }, b: { $ref: "#/properties/a" } },

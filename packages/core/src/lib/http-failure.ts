@@ -35,25 +35,25 @@ const FINAL_KINDS: readonly ProviderErrorKind[] = [
 ];
 const RETRYABLE_STATUSES: readonly number[] = [408, 409, 425, 429];
 /**
- * Codes and types of OpenAI-shaped error objects: ResponseError.code of openai 7.59.0, the recorded bodies under
- * fixtures/openai and openai-compatible, and OpenAI's error code guide (2026-11).
+ * Codes and types of error objects: ResponseError.code of openai 7.59.0, the recorded bodies under fixtures/openai and
+ * openai-compatible, OpenAI's error code guide (2026-11), and ErrorType of @anthropic-ai/sdk 1.14.0.
  */
 const CODES: readonly (readonly [ProviderErrorKind, string])[] = [
   [
     "overloaded",
-    "server_error internal_error internal_server_error service_unavailable overloaded_error slow_down",
+    "server_error internal_error internal_server_error service_unavailable overloaded_error slow_down api_error",
   ],
-  ["timeout", "timeout"],
+  ["timeout", "timeout timeout_error"],
   ["rate_limit", "rate_limit_exceeded rate_limit_error"],
-  ["quota", "insufficient_quota billing_hard_limit_reached"],
-  ["context_length", "context_length_exceeded"],
+  ["quota", "insufficient_quota billing_hard_limit_reached billing_error"],
+  ["context_length", "context_length_exceeded request_too_large"],
   ["auth", "invalid_api_key authentication_error"],
   ["permission", "permission_error"],
-  ["not_found", "model_not_found"],
+  ["not_found", "model_not_found not_found_error"],
   ["content_filter", "content_filter content_policy_violation image_content_policy_violation bio_policy"],
 ];
 const CONTEXT_MESSAGE =
-  /maximum (?:context|prompt) length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|size)[^.]{0,40}exceed|prompt is too long/i;
+  /maximum (?:context|prompt) length|exceeds? the (?:model's )?(?:maximum )?context|exceed context limit|context (?:window|length|size)[^.]{0,40}exceed|prompt is too long/i;
 const KIND_BY_STATUS: Readonly<Record<number, ProviderErrorKind>> = {
   401: "auth",
   402: "quota",

@@ -89,6 +89,18 @@ describe("costOf", () => {
     );
   });
 
+  it("knows Claude's, cached tokens and Haiku's long requests included", () => {
+    const [haiku, sonnet] = ["claude-haiku-5-5", "claude-sonnet-5-5"].map(
+      (name) => MODEL_POLICY.find(({ model }) => model === name)?.price,
+    );
+    const usage = { ...NO_USAGE, input: 1_000, cacheRead: 2_000, cacheWrite: 400, output: 10, reasoning: 90 };
+    expect(costOf(usage, sonnet)).toBeCloseTo((1_000 * 2 + 2_000 * 0.2 + 400 * 2.5 + 100 * 10) / 1e6, 12);
+    expect(costOf({ ...NO_USAGE, input: 100_001, output: 100 }, haiku)).toBeCloseTo(
+      (100_001 * 0.5 + 100 * 2.5) / 1e6,
+      12,
+    );
+  });
+
   it("is absent where any needed price is unknown", () => {
     expect(costOf(NO_USAGE, undefined)).toBeUndefined();
     expect(

@@ -1,6 +1,6 @@
 /** Which model a name, a role or nothing at all means, and what is known about it. The only file that names models. */
 
-import type { ModelCapabilities, ReasoningEffort, Usage } from "./adapter.ts";
+import type { ModelCapabilities, ModelEvent, ReasoningEffort, Usage } from "./adapter.ts";
 import { defined } from "./defined.ts";
 import { ConfigError } from "./errors.ts";
 
@@ -37,10 +37,17 @@ export interface ModelAbilities {
   readonly jsonSchema: boolean;
   readonly jsonSchemaWithTools: boolean;
   readonly images: boolean;
+  /** False where temperature and top_p are refused, whether the model reasons or not. Default true. */
+  readonly sampling?: boolean;
 }
 
-/** Reasoning levels in the provider's words, weakest first, and the one it uses when none is asked for. */
-export type ReasoningLevels = "none" | { readonly levels: readonly string[]; readonly default: string };
+/**
+ * Reasoning levels in the provider's words, weakest first, and the one it uses when none is asked for. `off` is the
+ * provider's word for "none" where it is not the usual one.
+ */
+export type ReasoningLevels =
+  | "none"
+  | { readonly levels: readonly string[]; readonly default: string; readonly off?: string };
 
 /** One model. A row without a source for its figures has no price and `confirmed: false`. */
 export interface ModelPolicyRow {
@@ -100,6 +107,40 @@ const XAI_ROW = {
   asOf: POLICY_VERSION,
   confirmed: true,
 } as const;
+
+// Stated for this generation as a whole: thinking is adaptive, sampling parameters answer 400, structured outputs go
+// together with tools (platform.claude.com/docs/en: models/sonnet-5-5/whats-new-sonnet-5-5 and its two siblings,
+// build-with-claude/structured-outputs). Forced choice answers 400 on Sonnet and Opus (the same pages).
+const ANTHROPIC_ABILITIES: ModelAbilities = {
+  parallelCalls: true,
+  forcedChoice: false,
+  forcedChoiceWithReasoning: false,
+  jsonSchema: true,
+  jsonSchemaWithTools: true,
+  images: true,
+  sampling: false,
+};
+
+const ANTHROPIC_ROW = {
+  provider: "anthropic",
+  contextTokens: 1_000_000,
+  maxOutputTokens: 128_000,
+  can: ANTHROPIC_ABILITIES,
+  source:
+    "@anthropic-ai/sdk 1.14.0 (npm), type Model in resources/messages/messages.d.ts; figures: the model's overview below platform.claude.com/docs/en/models",
+  asOf: POLICY_VERSION,
+  confirmed: true,
+} as const;
+
+const ANTHROPIC_PRICE = {
+  currency: "USD",
+  perTokens: 1_000_000,
+  source: "the model's overview below platform.claude.com/docs/en/models",
+  asOf: POLICY_VERSION,
+} as const;
+
+// OutputConfig.effort of @anthropic-ai/sdk 1.14.0.
+const ANTHROPIC_EFFORTS: readonly string[] = ["low", "medium", "high", "xhigh", "max"];
 
 /** The table. First candidates per role; tiers of unconfirmed rows are a guess that a release must confirm. */
 export const MODEL_POLICY: readonly ModelPolicyRow[] = [
@@ -167,6 +208,36 @@ export const MODEL_POLICY: readonly ModelPolicyRow[] = [
     source: "abilities as OpenAI's; efforts: openrouter.ai/docs, ChatRequestReasoningEffort; figures: price",
     asOf: POLICY_VERSION,
     confirmed: true,
+  },
+  {
+    ...ANTHROPIC_ROW,
+    model: "claude-haiku-5-5",
+    roles: ["instant", "background"],
+    price: {
+      ...ANTHROPIC_PRICE,
+      input: 0.1,
+      cacheRead: 0.01,
+      cacheWrite: 0.125,
+      output: 0.5,
+      longContext: { overTokens: 100_000, inputFactor: 5, outputFactor: 5 },
+    },
+    can: { ...ANTHROPIC_ABILITIES, forcedChoice: true },
+    reasoning: { levels: ["none", ...ANTHROPIC_EFFORTS], default: "medium" },
+  },
+  {
+    ...ANTHROPIC_ROW,
+    model: "claude-sonnet-5-5",
+    roles: ["expert"],
+    price: { ...ANTHROPIC_PRICE, input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 },
+    reasoning: { levels: ["none", ...ANTHROPIC_EFFORTS], default: "high", off: "between_tools" },
+  },
+  {
+    ...ANTHROPIC_ROW,
+    model: "claude-opus-5-5",
+    roles: ["frontier"],
+    // Thinking cannot be turned off. The same price stands in @pydantic/genai-prices 0.1.8 (npm).
+    price: { ...ANTHROPIC_PRICE, input: 4, cacheRead: 0.2, cacheWrite: 5, output: 20 },
+    reasoning: { levels: ANTHROPIC_EFFORTS, default: "medium" },
   },
 ];
 
@@ -238,9 +309,18 @@ function resolved(choice: Choice): ResolvedModel {
   return defined({ ...choice, reasoning, policyVersion: POLICY_VERSION, row });
 }
 
+/** The warning of a model whose figures nobody confirmed; nothing for any other. */
+export function unconfirmedModel({ row, model, policyVersion }: ResolvedModel): readonly ModelEvent[] {
+  if (row?.confirmed === true) return [];
+  const why =
+    row === undefined ? "is not in the policy table" : "has unconfirmed figures in the policy table";
+  const detail = `"${model}" ${why} (${policyVersion}): no price, careful assumptions.`;
+  return [{ type: "warning", code: "model_unconfirmed", detail }];
+}
+
 /** The capabilities an adapter shows, from the row or from what is assumed without one. */
-export function capabilitiesOf(row: ModelPolicyRow | undefined): ModelCapabilities {
-  const { forcedChoiceWithReasoning: _, ...can } = row?.can ?? UNKNOWN_ABILITIES;
+export function capabilitiesOf(row: Pick<ModelPolicyRow, "can" | "price"> | undefined): ModelCapabilities {
+  const { forcedChoiceWithReasoning: _, sampling: _sampling, ...can } = row?.can ?? UNKNOWN_ABILITIES;
   return { ...can, priced: row?.price !== undefined };
 }
 

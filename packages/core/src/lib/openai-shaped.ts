@@ -10,14 +10,14 @@ import { ConfigError, type ProviderError } from "./errors.ts";
 import type { FailureReading } from "./http-failure.ts";
 import type { JsonObject } from "./json.ts";
 import { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./model-call.ts";
-import { capabilitiesOf, resolveModel, UNKNOWN_ABILITIES } from "./model-policy.ts";
+import { capabilitiesOf, resolveModel, unconfirmedModel, UNKNOWN_ABILITIES } from "./model-policy.ts";
 import type { ModelPrice, ModelRole, ReasoningLevels, ResolvedModel } from "./model-policy.ts";
 import type { Ports } from "./ports.ts";
 import { createRedactor } from "./redactor.ts";
 import { requestWithRetry } from "./request-with-retry.ts";
 import { type EncodedRequest, toResponsesBody } from "./responses-request.ts";
 import { createResponsesDecoder, type DecoderOptions } from "./responses-stream.ts";
-import type { WireQuirks, WireTarget } from "./wire-request.ts";
+import { restoreArgumentsOf, type WireQuirks, type WireTarget } from "./wire-request.ts";
 import { type BodyResponse, iterableSource, type WireSource, wireSource } from "./wire-source.ts";
 
 /** A request that was sent: the parsed events, and (from the real SDK) the raw response, which is cheaper to read. */
@@ -113,12 +113,11 @@ export interface CodedCall {
 export function codedCall(request: ModelRequest, how: CodedCall): ModelCall {
   const { target, codec, failures } = how;
   const encoded = codec.encode(request, target);
-  const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
   const decoding: DecoderOptions = {
     model: target.model,
     price: how.price,
     failures,
-    restore: (name, args) => byName.get(name)?.restore(args) ?? args,
+    restore: restoreArgumentsOf(encoded.plan),
   };
   return {
     provider: target.provider,
@@ -200,15 +199,6 @@ export function createSdkAdapter<Client>(
     capabilities: capabilitiesOf(resolved.row),
     stream: (request) => requestWithRetry(() => prepare(request), { signal: request.signal, limits, ports }),
   });
-}
-
-/** The warning that a model's figures are not confirmed, or nothing. */
-export function unconfirmedModel({ row, model, policyVersion }: ResolvedModel): readonly ModelEvent[] {
-  if (row?.confirmed === true) return [];
-  const why =
-    row === undefined ? "is not in the policy table" : "has unconfirmed figures in the policy table";
-  const detail = `"${model}" ${why} (${policyVersion}): no price, careful assumptions.`;
-  return [{ type: "warning", code: "model_unconfirmed", detail }];
 }
 
 function targetOf({ provider, model, row }: ResolvedModel, reasoning: ReasoningLevels = "none"): ModelTarget {

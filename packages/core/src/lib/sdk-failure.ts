@@ -1,12 +1,11 @@
-/** What an OpenAI-shaped SDK or the network throws, as a ProviderError. */
+/** What a vendor's SDK or the network throws, as a ProviderError; known by its shape, because SDKs are loaded late. */
 
 import { OpenFunctionsError, ProviderError, type ProviderErrorKind } from "./errors.ts";
 import { type FailureReading, type HeaderReader, providerErrorFromHttp } from "./http-failure.ts";
 
 /**
- * Classifies what the SDK throws by its shape, since the SDK itself is loaded only on the first request
- * (openai 7.59.0, core/error.d.ts: `APIError` has `status`, `headers` and the parsed `error`; connection errors
- * have no status). `toBody` turns a provider's own error object into one with the codes core knows. Keys are removed
+ * Classifies an error of the `openai` or the `@anthropic-ai/sdk` package (7.59.0 and 1.14.0, core/error.d.ts:
+ * `APIError` has `status`, `headers` and the parsed `error`; connection errors have no status). `toBody` turns a provider's own error object into one with the codes core knows. Keys are removed
  * from every text.
  */
 export function providerErrorFromSdk(

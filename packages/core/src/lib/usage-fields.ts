@@ -73,7 +73,7 @@ const STATED_COSTS: readonly (readonly [path: string, perUsd: number])[] = [
 /**
  * The event of a usage, with its cost: the provider's own figure in `body` first, else from the price, else none.
  */
-export function usageEvent(usage: Usage, price: ModelPrice | undefined, body: unknown): ModelEvent {
+export function usageEvent(usage: Usage, price: ModelPrice | undefined, body?: unknown): ModelEvent {
   const stated = STATED_COSTS.map(([path, perUsd]) => [numberAt(body, [path]), perUsd] as const);
   const [own, perUsd] = stated.find(([value]) => value !== undefined) ?? [];
   const costUsd = own === undefined ? costOf(usage, price) : own / (perUsd ?? 1);

@@ -60,6 +60,12 @@ export function planRequest(request: ModelRequest, target: WireTarget): RequestP
   return new Planner(request, target).plan();
 }
 
+/** Undoes what the dialect rewrote in the arguments of a plan's tools. */
+export function restoreArgumentsOf({ tools }: RequestPlan): (name: string, args: JsonObject) => JsonObject {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  return (name, args) => byName.get(name)?.restore(args) ?? args;
+}
+
 /** True for an opaque part that this provider and model made, so that it may travel back. */
 export function isOwnPart(part: ProviderPart, target: Pick<WireTarget, "provider" | "model">): boolean {
   return part.provider === target.provider && part.model === target.model;
@@ -180,9 +186,9 @@ class Planner {
 
   #sampling(effort: string | undefined): Sampling {
     const { temperature, topP, seed, stop } = this.#request.sampling ?? {};
-    const { reasoning, quirks } = this.#target;
+    const { can, reasoning, quirks } = this.#target;
     const reasons = reasoning !== "none" && (effort ?? reasoning.default) !== "none";
-    const isTaken = quirks.samplingWithReasoning || !reasons;
+    const isTaken = can.sampling !== false && (quirks.samplingWithReasoning || !reasons);
     const asked = defined({ temperature, topP, seed, stop });
     const taken: Sampling = defined({
       temperature: isTaken ? temperature : undefined,
