@@ -35,6 +35,7 @@ export {
   type FakeStep,
   startFakeModelServer,
 } from "./lib/testing/fake-model-server.ts";
+export { geminiFixtures } from "./lib/testing/gemini-fixtures.ts";
 export {
   chatFixtures,
   type NeutralCall,

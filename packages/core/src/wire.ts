@@ -2,7 +2,12 @@
 
 export { createChatDecoder, type ChatDecoderOptions } from "./lib/chat-stream.ts";
 export { type ChatBodyOptions, type ChatQuirks, type ChatTarget, toChatBody } from "./lib/chat-request.ts";
-export { type FailureReading, type HeaderReader, providerErrorFromHttp } from "./lib/http-failure.ts";
+export {
+  type FailureReading,
+  type HeaderReader,
+  providerErrorFromEvent,
+  providerErrorFromHttp,
+} from "./lib/http-failure.ts";
 export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
 export {
   capabilitiesOf,
@@ -23,3 +28,18 @@ export { type EncodedRequest, toResponsesBody } from "./lib/responses-request.ts
 export { createResponsesDecoder, type DecoderOptions } from "./lib/responses-stream.ts";
 export { type PlannedTool, type RequestPlan, type WireQuirks, type WireTarget } from "./lib/wire-request.ts";
 export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";
+
+// For adapters whose wire is their own.
+export { isContent, isOwnPart, planRequest } from "./lib/wire-request.ts";
+export { cutError } from "./lib/responses-stream.ts";
+export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
+export { usageEvent } from "./lib/usage-fields.ts";
+export {
+  asJson,
+  callIdOf,
+  isRecord,
+  listAt,
+  recordAt,
+  stringAt,
+  type WireRecord,
+} from "./lib/wire-fields.ts";

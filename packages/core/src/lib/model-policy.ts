@@ -83,6 +83,21 @@ const OPENAI_ROW = {
   confirmed: false,
 } as const;
 
+// Stated for the API as a whole by the types of @google/genai 3.3.0 (FunctionCallingConfig, responseJsonSchema,
+// inlineData), not per model. No source says that an answer's schema may be asked for together with tools.
+const GEMINI_ROW = {
+  provider: "gemini",
+  contextTokens: 1_000_000,
+  // Without a source, the smallest answer that the family has had.
+  maxOutputTokens: 8_192,
+  can: { ...OPENAI_ABILITIES, jsonSchemaWithTools: false },
+  // ThinkingConfig: what every thinking model of the family has had.
+  reasoning: { levels: ["low", "high"], default: "high" },
+  source: "@google/genai 3.3.0 (npm), type Model_2 in dist/web/web.d.ts",
+  asOf: POLICY_VERSION,
+  confirmed: false,
+} as const;
+
 /** The table. First candidates per role; tiers of unconfirmed rows are a guess that a release must confirm. */
 export const MODEL_POLICY: readonly ModelPolicyRow[] = [
   {
@@ -106,6 +121,26 @@ export const MODEL_POLICY: readonly ModelPolicyRow[] = [
   },
   { ...OPENAI_ROW, model: "gpt-6.1-terra", roles: ["expert"] },
   { ...OPENAI_ROW, model: "gpt-6.2-astra", roles: ["frontier"] },
+  {
+    ...GEMINI_ROW,
+    model: "gemini-3.8-flash",
+    roles: ["instant", "background"],
+    price: {
+      input: 0.75,
+      cacheRead: 0.075,
+      output: 3.75,
+      currency: "USD",
+      perTokens: 1_000_000,
+      // The rates of an introduction until 2026-12-31; twice as much from 2027-01-01 (same source).
+      source: "@pydantic/genai-prices 0.1.8 (npm), provider google, model gemini-3.8-flash",
+      asOf: POLICY_VERSION,
+    },
+    reasoning: { levels: ["low", "medium", "high"], default: "medium" },
+    source: `${GEMINI_ROW.source}; context and price: @pydantic/genai-prices 0.1.8 (npm); levels: docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-8-flash`,
+    confirmed: true,
+  },
+  { ...GEMINI_ROW, model: "gemini-4-carbon", roles: ["expert"] },
+  { ...GEMINI_ROW, model: "gemini-4-argon", roles: ["frontier"] },
 ];
 
 /** What is assumed of a model that is not in the table: only what every model of such an API has. */
@@ -118,8 +153,11 @@ export const UNKNOWN_ABILITIES: ModelAbilities = Object.freeze({
   images: true,
 });
 
-/** The role where none is asked for. */
+/** The role where none is asked for, and of the providers that have another one. */
 const DEFAULT_ROLE: ModelRole = "expert";
+const DEFAULT_ROLES: Readonly<Record<string, ModelRole>> = {
+  gemini: "instant",
+};
 
 /** What to resolve. `env` is where `<PROVIDER>_MODEL` is looked up; without it, nowhere. */
 export interface ModelQuery {
@@ -142,8 +180,8 @@ export interface ResolvedModel {
 }
 
 /**
- * Chooses a model: an explicit `model` wins, then `<PROVIDER>_MODEL` from `env`, then the role, then
- * `expert`. Provider ids are case-insensitive; a role never changes the provider. Throws `ConfigError` (`no_model`) where nothing names one.
+ * Chooses a model: an explicit `model` wins, then `<PROVIDER>_MODEL` from `env`, then the role, then the
+ * provider's default role. Provider ids are case-insensitive; a role never changes the provider. Throws `ConfigError` (`no_model`) where nothing names one.
  */
 export function resolveModel({ provider: named, model, role, env }: ModelQuery): ResolvedModel {
   const provider = named.toLowerCase();
@@ -151,7 +189,7 @@ export function resolveModel({ provider: named, model, role, env }: ModelQuery):
   const fromEnv = env?.[variable];
   if (model) return resolved({ provider, role, model, resolvedBy: "explicit" });
   if (fromEnv) return resolved({ provider, role, model: fromEnv, resolvedBy: "environment" });
-  const wanted = role ?? DEFAULT_ROLE;
+  const wanted = role ?? DEFAULT_ROLES[provider] ?? DEFAULT_ROLE;
   const row = MODEL_POLICY.find((known) => known.provider === provider && known.roles.includes(wanted));
   if (row === undefined) {
     throw new ConfigError(`No model is known for provider "${provider}" in the role "${wanted}".`, {

@@ -75,6 +75,9 @@ export function contentUrl(part: Exclude<ContentPart, { readonly type: "text" }>
   return part.url ?? `data:${part.mediaType};base64,${part.data ?? ""}`;
 }
 
+/** Rewrites of these keywords say the same in other words; the others also change what an answer looks like. */
+const SAME_VALUES = /^(exclusiveMinimum|exclusiveMaximum|allOf)$/;
+
 class Planner {
   readonly #request: ModelRequest;
   readonly #target: WireTarget;
@@ -172,7 +175,10 @@ class Planner {
       return undefined;
     }
     const { losses, schema, strict } = compileSchema(format.schema, quirks.dialect);
-    if (!losses.some((loss) => loss.action === "rewritten")) return { name: format.name, schema, strict };
+    const changesValues = losses.some(
+      ({ action, keyword }) => action === "rewritten" && !SAME_VALUES.test(keyword),
+    );
+    if (!changesValues) return { name: format.name, schema, strict };
     // The answer's text is not rewritten on the way back, so a schema that had to be rewritten is sent as it is.
     const asIs = compileSchema(format.schema, "json-schema-2020-12").schema;
     return { name: format.name, schema: asIs, strict: false };
