@@ -25,7 +25,9 @@ export function toGeminiRequest(request: ModelRequest, target: WireTarget): Gemi
   const { sampling } = plan;
   const tools = toGeminiTools(plan.tools);
   const toolConfig = toToolConfig(plan.toolChoice);
-  const thinkingConfig = toThinkingConfig(plan.effort);
+  // The plan says nothing to a model nobody knows; here "none" is a wish that can be sent all the same.
+  const isOff = request.reasoning === "none" && target.reasoning === "none" && !target.confirmed;
+  const thinkingConfig = toThinkingConfig(isOff ? "none" : plan.effort);
   const config: JsonObject = {
     ...(request.system ? { systemInstruction: { parts: [{ text: request.system }] } } : {}),
     ...(tools && { tools }),

@@ -35,6 +35,15 @@ describe("resolveModel", () => {
     });
   });
 
+  it("has a default role per provider", () => {
+    expect(resolveModel({ provider: "gemini", env: {} })).toMatchObject({
+      model: "gemini-3.8-flash",
+      role: "instant",
+      resolvedBy: "default",
+      reasoning: "medium",
+    });
+  });
+
   it("never changes the provider, and says what to do where nothing is known", () => {
     expect(() => resolveModel({ provider: "Grok", env: {} })).toThrow(
       'No model is known for provider "grok" in the role "expert".',
