@@ -1,5 +1,6 @@
 /** Every adapter behind the same question: what the model "said" is scripted on a fake server, the rest is real. */
 
+import { createGeminiAdapter } from "@openfunctions/adapter-gemini";
 import { createLocalAdapter } from "@openfunctions/adapter-local";
 import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
 import type { AIAdapter } from "@openfunctions/core";
@@ -9,6 +10,7 @@ import {
   type NeutralReply,
   type WireFixtures,
   chatFixtures,
+  geminiFixtures,
   responsesFixtures,
   startFakeModelServer,
 } from "@openfunctions/core/testing";
@@ -39,6 +41,11 @@ const WIRES: readonly {
     fixtures: chatFixtures,
     make: (url) =>
       createOpenAIAdapter({ apiKey: "k", baseUrl: url, model: "m", api: "chat", limits: LIMITS }),
+  },
+  {
+    name: "gemini",
+    fixtures: geminiFixtures,
+    make: (url) => createGeminiAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
   },
   {
     name: "local",

@@ -46,7 +46,12 @@ describe("createGeminiAdapter", () => {
     const adapter = createGeminiAdapter({ headers: { "x-mine": "1" } });
     expect((await adapter.chat(HI)).text).toBe("ok");
     const [request] = server.requests;
-    expect([request?.path, request?.headers["x-goog-api-key"], request?.headers["x-mine"], adapter.model]).toEqual([
+    expect([
+      request?.path,
+      request?.headers["x-goog-api-key"],
+      request?.headers["x-mine"],
+      adapter.model,
+    ]).toEqual([
       "/base/v1beta/models/model-from-env:streamGenerateContent?alt=sse",
       KEY,
       "1",
@@ -81,7 +86,9 @@ describe("createGeminiAdapter", () => {
       "/v1beta/tunedModels/mine:streamGenerateContent?alt=sse",
     );
     for (const model of ["../files", "..", "a//b", "models/../x"])
-      expect(() => createGeminiAdapter({ apiKey: KEY, model })).toThrow(/cannot be the name of a Gemini model/);
+      expect(() => createGeminiAdapter({ apiKey: KEY, model })).toThrow(
+        /cannot be the name of a Gemini model/,
+      );
   });
 
   it("uses the fetch it is given for every request", async () => {
@@ -108,7 +115,10 @@ describe("createGeminiAdapter", () => {
     const thinking = async (request: Parameters<typeof sent>[0]): Promise<unknown> =>
       Object(Object((await sent(request, options)).body).generationConfig).thinkingConfig;
     expect(await thinking(HI)).toEqual({ thinkingLevel: "HIGH", includeThoughts: true });
-    expect(await thinking({ ...HI, reasoning: "low" })).toEqual({ thinkingLevel: "LOW", includeThoughts: true });
+    expect(await thinking({ ...HI, reasoning: "low" })).toEqual({
+      thinkingLevel: "LOW",
+      includeThoughts: true,
+    });
   });
 });
 
@@ -142,8 +152,8 @@ describe("a client of one's own", () => {
   it("may be the SDK's own, whose connection is closed at the end and at an abort", async () => {
     const server = await startFakeModelServer([
       { blocks: geminiFixtures.stream({ text: ["a", "b"] }), ending: "stall" },
-      { blocks: geminiFixtures.stream({ text: ["a", "b"] }), cutAfter: 1, ending: "stall" },
-      { blocks: geminiFixtures.stream({ text: ["a", "b"] }), cutAfter: 1 },
+      { blocks: geminiFixtures.stream({ text: ["a", "b"] }), cutAfter: 2, ending: "stall" },
+      { blocks: geminiFixtures.stream({ text: ["a", "b"] }), cutAfter: 2 },
     ]);
     const client = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: server.url } });
     const adapter = createGeminiAdapter({ client, model: "m", limits: { retries: 0 } });

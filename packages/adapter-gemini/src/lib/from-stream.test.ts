@@ -124,7 +124,12 @@ describe("a call in pieces", () => {
   it("reaches no prototype and makes no giant list", async () => {
     const reply = await heard([
       chunk([{ functionCall: { name: "get_weather", willContinue: true } }]),
-      chunk([part([piece("$.__proto__.polluted", { boolValue: true }), piece("$.a[999999999]", { numberValue: 1 })])]),
+      chunk([
+        part([
+          piece("$.__proto__.polluted", { boolValue: true }),
+          piece("$.a[999999999]", { numberValue: 1 }),
+        ]),
+      ]),
       chunk([{ functionCall: {} }], "STOP"),
     ]);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
@@ -145,7 +150,13 @@ describe("usage", () => {
   it.each([
     // Bodies as in fixtures google/test_google_model_web_search_tool_stream, google-reasoning, and with cached tokens.
     [
-      { promptTokenCount: 17, candidatesTokenCount: 241, totalTokenCount: 772, toolUsePromptTokenCount: 102, thoughtsTokenCount: 412 },
+      {
+        promptTokenCount: 17,
+        candidatesTokenCount: 241,
+        totalTokenCount: 772,
+        toolUsePromptTokenCount: 102,
+        thoughtsTokenCount: 412,
+      },
       { input: 119, cacheRead: 0, output: 241, reasoning: 412 },
     ],
     [
@@ -153,10 +164,18 @@ describe("usage", () => {
       { input: 9, cacheRead: 0, output: 29, reasoning: 256 },
     ],
     [
-      { promptTokenCount: 2000, cachedContentTokenCount: 1800, candidatesTokenCount: 10, totalTokenCount: 2010 },
+      {
+        promptTokenCount: 2000,
+        cachedContentTokenCount: 1800,
+        candidatesTokenCount: 10,
+        totalTokenCount: 2010,
+      },
       { input: 200, cacheRead: 1800, output: 10, reasoning: 0 },
     ],
-    [{ promptTokenCount: 15, thoughtsTokenCount: 2, totalTokenCount: 17 }, { input: 15, cacheRead: 0, output: 0, reasoning: 2 }],
+    [
+      { promptTokenCount: 15, thoughtsTokenCount: 2, totalTokenCount: 17 },
+      { input: 15, cacheRead: 0, output: 0, reasoning: 2 },
+    ],
   ])("adapters Z23: %j is disjoint and adds up", (body, expected) => {
     const usage = fromUsageMetadata(body);
     expect(usage).toEqual({ ...expected, cacheWrite: 0, total: body.totalTokenCount });
@@ -166,7 +185,11 @@ describe("usage", () => {
 
   it("field A16: field A17: counts repeated in every chunk are one set, the last is valid", async () => {
     const counts = (candidatesTokenCount: number): object => ({
-      usageMetadata: { promptTokenCount: 18, candidatesTokenCount, totalTokenCount: 18 + candidatesTokenCount },
+      usageMetadata: {
+        promptTokenCount: 18,
+        candidatesTokenCount,
+        totalTokenCount: 18 + candidatesTokenCount,
+      },
     });
     const reply = await heard([
       { ...chunk([{ text: "a" }]), ...counts(10) },

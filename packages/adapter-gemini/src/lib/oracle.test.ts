@@ -120,7 +120,9 @@ describe.skipIf(!present)("recorded traffic (skipped without ../shared/fixtures)
         expect(FINISH[row.finish]).toContain(reply.finishReason);
         const pieces = piecesOf(row);
         if (pieces.every((places) => places.size === 0)) {
-          expect(toolCalls.map(({ name, args }) => [name, JSON.stringify(args)])).toEqual(JSON.parse(row.calls));
+          expect(toolCalls.map(({ name, args }) => [name, JSON.stringify(args)])).toEqual(
+            JSON.parse(row.calls),
+          );
           continue;
         }
         // The oracle lists every piece as a call of its own; ours are put together, each place with its whole text.
@@ -144,9 +146,11 @@ describe.skipIf(!present)("recorded traffic (skipped without ../shared/fixtures)
       const fake = await startFakeModelServer(cuts);
       try {
         for (const { blocks: kept, ending } of cuts)
-          await expect(ask(fake.url), `${kept?.length} of ${blocks.length}, ${ending}`).rejects.toMatchObject({
-            kind: "network",
-          });
+          await expect(ask(fake.url), `${kept?.length} of ${blocks.length}, ${ending}`).rejects.toMatchObject(
+            {
+              kind: "network",
+            },
+          );
       } finally {
         await fake.close();
       }

@@ -7,7 +7,8 @@ import { describe, expect, it } from "vitest";
 import { geminiErrorFromEvent, toGeminiError } from "./to-error.ts";
 
 const reading = { provider: "gemini", redactor: createRedactor({ secrets: ["topsecret"] }), now: 0 };
-const read = (cause: unknown, headers?: Headers): ProviderError => toGeminiError(cause, { ...reading, headers });
+const read = (cause: unknown, headers?: Headers): ProviderError =>
+  toGeminiError(cause, { ...reading, headers });
 const answer = (status: number, error: object): ApiError =>
   new ApiError({ status, message: JSON.stringify({ error }) });
 
@@ -36,8 +37,18 @@ describe("toGeminiError", () => {
     ["auth", 400, "Bad.", [{ reason: "API_KEY_INVALID", domain: "googleapis.com" }]],
     ["permission", 403, "Your project has been denied access.", []],
     ["not_found", 404, "models/x is not found for API version v1beta.", []],
-    ["context_length", 400, "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).", []],
-    ["quota", 429, "Quota exceeded.", [{ violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }] }]],
+    [
+      "context_length",
+      400,
+      "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+      [],
+    ],
+    [
+      "quota",
+      429,
+      "Quota exceeded.",
+      [{ violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }] }],
+    ],
     ["rate_limit", 429, "Resource has been exhausted (e.g. check quota).", []],
     ["overloaded", 503, "The model is overloaded. Please try again later.", []],
     ["invalid_request", 400, "Invalid JSON payload received.", []],
@@ -68,7 +79,10 @@ describe("toGeminiError", () => {
       retryable: true,
       message: expect.stringMatching(/^gemini ended the reply with an error: Busy, (?!topsecret)/),
     });
-    const error = { code: 400, message: "The input token count (2) exceeds the maximum number of tokens (1)." };
+    const error = {
+      code: 400,
+      message: "The input token count (2) exceeds the maximum number of tokens (1).",
+    };
     expect(geminiErrorFromEvent({ error }, reading).kind).toBe("context_length");
   });
 

@@ -6,7 +6,12 @@ import { describe, expect, it } from "vitest";
 import { createGeminiAdapter } from "./adapter.ts";
 import { chunk, CLOCK, heard, HI, KEY, sent, WEATHER } from "./__fixtures__/ask.ts";
 
-const call = (callId: string, name = "get_weather"): Part => ({ type: "tool_call", callId, name, args: { city: callId } });
+const call = (callId: string, name = "get_weather"): Part => ({
+  type: "tool_call",
+  callId,
+  name,
+  args: { city: callId },
+});
 const result = (callId: string, text: string, more: Partial<ToolResultPart> = {}): ToolResultPart => ({
   type: "tool_result",
   callId,
@@ -184,7 +189,10 @@ describe("the body", () => {
   });
 
   it("sends parameters as JSON Schema, and gives the original's arguments back", async () => {
-    const inputSchema = { type: "object", properties: { n: { type: "integer", exclusiveMinimum: 0 } } } as const;
+    const inputSchema = {
+      type: "object",
+      properties: { n: { type: "integer", exclusiveMinimum: 0 } },
+    } as const;
     const { body } = await sent({ ...HI, tools: [{ ...WEATHER, inputSchema }] });
     expect(Object(body).tools[0].functionDeclarations[0].parametersJsonSchema).toEqual({
       type: "object",
@@ -223,7 +231,9 @@ describe("the body", () => {
     const { reply } = await sent({ ...HI, tools: [WEATHER], parallelToolCalls: false });
     expect(reply.warnings.map(({ code }) => code)).toContain("parallel_unchanged");
     await expect(sent({ messages: [] })).rejects.toMatchObject({ code: "unsupported" });
-    await expect(sent({ messages: [{ role: "user", content: "" }] })).rejects.toMatchObject({ code: "unsupported" });
+    await expect(sent({ messages: [{ role: "user", content: "" }] })).rejects.toMatchObject({
+      code: "unsupported",
+    });
   });
 });
 
@@ -265,7 +275,9 @@ describe("results", () => {
   );
 
   it("a failed call's text is its error", async () => {
-    expect(await responseOf("Error (not_found): no", { isError: true })).toEqual({ error: "Error (not_found): no" });
+    expect(await responseOf("Error (not_found): no", { isError: true })).toEqual({
+      error: "Error (not_found): no",
+    });
   });
 
   it("of one turn are one content in call order, also from several messages, with images after them", async () => {
@@ -339,7 +351,10 @@ describe("signatures", () => {
   }
 
   it("adapters A19: of a call return on that call, and only there", async () => {
-    const parts = [{ functionCall, thoughtSignature: SIGNATURE }, { functionCall: { ...functionCall, id: "call_2" } }];
+    const parts = [
+      { functionCall, thoughtSignature: SIGNATURE },
+      { functionCall: { ...functionCall, id: "call_2" } },
+    ];
     expect(await sentBack([chunk([{ text: "Let me look." }]), chunk(parts, "STOP")])).toEqual({
       role: "model",
       parts: [{ text: "Let me look." }, ...parts],
@@ -366,7 +381,15 @@ describe("signatures", () => {
   });
 
   it("leave with a text that was edited, and with a call that was dropped, and this is said", async () => {
-    const chunks = [chunk([{ text: "Hello", thoughtSignature: "s1" }, { functionCall, thoughtSignature: SIGNATURE }], "STOP")];
+    const chunks = [
+      chunk(
+        [
+          { text: "Hello", thoughtSignature: "s1" },
+          { functionCall, thoughtSignature: SIGNATURE },
+        ],
+        "STOP",
+      ),
+    ];
     const edited = await sentBack(chunks, (parts) =>
       parts.map((part) => (part.type === "text" ? { type: "text", text: "Bye" } : part)),
     );
@@ -417,7 +440,9 @@ describe("signatures", () => {
 
 describe("the prefix", () => {
   it("adapters Z22: stays the same, byte for byte, when a turn of another model is followed by more turns", async () => {
-    const server = await startFakeModelServer([1, 2].map(() => ({ blocks: geminiFixtures.stream({ text: ["ok"] }) })));
+    const server = await startFakeModelServer(
+      [1, 2].map(() => ({ blocks: geminiFixtures.stream({ text: ["ok"] }) })),
+    );
     const adapter = createGeminiAdapter({ apiKey: KEY, baseUrl: server.url });
     const before = turn([call("a")], [result("a", "x")]);
     await adapter.chat({ messages: before, tools: [WEATHER] });

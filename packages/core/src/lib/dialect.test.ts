@@ -286,7 +286,8 @@ describe("gemini-openapi", () => {
 });
 
 describe("gemini-json", () => {
-  const json = (schema: JsonSchema, more?: JsonSchemaObject): unknown => property(schema, "gemini-json", more);
+  const json = (schema: JsonSchema, more?: JsonSchemaObject): unknown =>
+    property(schema, "gemini-json", more);
 
   it("sends what the full JSON Schema field takes as it is", () => {
     const taken = {
@@ -299,7 +300,9 @@ describe("gemini-json", () => {
       maxLength: 2,
     };
     const tuple = { type: "array", prefixItems: [{ type: "number" }], minItems: 1, maxItems: 1 };
-    const union = { oneOf: [{ type: "string" }, { type: "object", properties: {}, additionalProperties: false }] };
+    const union = {
+      oneOf: [{ type: "string" }, { type: "object", properties: {}, additionalProperties: false }],
+    };
     const schema = object({ taken, tuple, union }, { additionalProperties: false, required: ["taken"] });
     expect(compileSchema(schema, "gemini-json")).toMatchObject({ schema, lossless: true, losses: [] });
   });
@@ -323,7 +326,10 @@ describe("gemini-json", () => {
       description: "D",
       anyOf: [{ $ref: "#/$defs/a" }],
     });
-    expect(json({ $ref: "#/definitions/b", description: "D" }, more)).toEqual({ type: "number", description: "D" });
+    expect(json({ $ref: "#/definitions/b", description: "D" }, more)).toEqual({
+      type: "number",
+      description: "D",
+    });
     const { schema, losses } = compileSchema(object({ a: { $ref: "#/definitions/b" } }, more), "gemini-json");
     expect(schema).toEqual({ type: "object", properties: { a: { type: "number" } }, required: ["a"], $defs });
     expect(losses.map(({ keyword, action }) => [keyword, action])).toEqual([["$ref", "inlined"]]);

@@ -58,6 +58,7 @@ function geminiChunks(reply: NeutralReply): object[] {
   const calls = reply.calls ?? [];
   const signature = reply.opaque === undefined ? {} : { thoughtSignature: `secret é ${reply.opaque} \u2028` };
   const parts = [
+    { text: "" }, // Empty texts are recorded at the end of streams; here one comes before anything is said as well.
     ...(reply.text ?? []).map((text) => ({ text })),
     ...calls.map((call, index) => ({ functionCall: functionCall(call), ...(index === 0 ? signature : {}) })),
     { text: "", ...(calls.length === 0 ? signature : {}) },
