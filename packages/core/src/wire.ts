@@ -31,6 +31,8 @@ export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } 
 
 // For adapters whose wire is their own.
 export { isContent, isOwnPart, planRequest } from "./lib/wire-request.ts";
+export { restorerOf, unconfirmedWarnings, wireTargetOf } from "./lib/wire-target.ts";
+export { providerErrorFromThrown } from "./lib/thrown-failure.ts";
 export { cutError } from "./lib/responses-stream.ts";
 export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
 export { usageEvent } from "./lib/usage-fields.ts";

@@ -94,7 +94,7 @@ describe("createGeminiAdapter", () => {
   it("uses the fetch it is given for every request", async () => {
     const urls: string[] = [];
     const spy: typeof fetch = (input, init) => {
-      urls.push(String(input));
+      urls.push(input instanceof Request ? input.url : input.toString());
       return fetch(input, init);
     };
     await sent(HI, { fetch: spy });

@@ -12,7 +12,6 @@ import {
 import {
   capabilitiesOf,
   createRedactor,
-  type DecoderOptions,
   type FailureReading,
   iterableSource,
   type ModelCall,
@@ -22,14 +21,16 @@ import {
   requestWithRetry,
   type ResolvedModel,
   resolveModel,
-  UNKNOWN_ABILITIES,
-  type WireSource,
+  restorerOf,
+  unconfirmedWarnings,
   wireSource,
+  type WireSource,
+  wireTargetOf,
 } from "@openfunctions/core/wire";
 import { createGeminiDecoder } from "./from-stream.ts";
-import { API_VERSION, BASE_URL, GEMINI } from "./quirks.ts";
+import { ENDPOINT, GEMINI } from "./quirks.ts";
 import { toGeminiError } from "./to-error.ts";
-import { type GeminiRequest, toGeminiRequest } from "./to-params.ts";
+import { type GeminiRequest, toGeminiRequest } from "./to-tools.ts";
 
 /** The config of one request: fields of GenerateContentConfig, and how it is sent. */
 export interface GeminiConfig {
@@ -40,9 +41,8 @@ export interface GeminiConfig {
   readonly httpOptions?: { fetch: typeof fetch };
 }
 
-/** The one argument of `generateContentStream`. */
+/** The one argument of `generateContentStream`. `model` is encoded for a URL's path. */
 export interface GeminiParams {
-  /** Encoded for a URL's path. */
   readonly model: string;
   readonly contents: object[];
   readonly config: GeminiConfig;
@@ -76,8 +76,6 @@ export interface GeminiAdapterOptions {
   readonly ports?: Partial<Ports>;
 }
 
-const PROVIDER = "gemini";
-
 /**
  * Makes an adapter for the Gemini API. The SDK is imported on the first request, with its retries and its
  * continuations off: retries, timeouts and aborts are the shared helper's. Throws `ConfigError` (`missing_key`,
@@ -87,16 +85,13 @@ export function createGeminiAdapter(options: GeminiAdapterOptions = {}): AIAdapt
   const { env } = process;
   const apiKey = options.apiKey ?? (env["GEMINI_API_KEY"] || env["GOOGLE_API_KEY"] || "");
   checkOptions(options, apiKey);
-  const resolved = resolveModel({ provider: PROVIDER, model: options.model, role: options.role, env });
-  const context: Context = {
-    options,
-    resolved,
-    path: pathOf(resolved.model),
-    redactor: createRedactor({ secrets: [apiKey] }),
-    client: lazyClient(options, apiKey),
-  };
+  const { model, role } = options;
+  const resolved = resolveModel({ provider: "gemini", model, role, env });
+  const redactor = createRedactor({ secrets: [apiKey] });
+  const path = pathOf(resolved.model);
+  const context: Context = { options, resolved, path, redactor, client: lazyClient(options, apiKey) };
   return defineAdapter({
-    provider: PROVIDER,
+    provider: resolved.provider,
     model: resolved.model,
     capabilities: capabilitiesOf(resolved.row),
     stream: (request) => streamCall(request, context),
@@ -114,42 +109,37 @@ interface Context {
 
 function checkOptions({ client, baseUrl, fetch, headers }: GeminiAdapterOptions, apiKey: string): void {
   if (client !== undefined && (baseUrl ?? fetch ?? headers) !== undefined)
-    throw new ConfigError(
+    refuse(
       "`client` was given together with `baseUrl`, `fetch` or `headers`, which are its own.",
-      {
-        code: "unsupported",
-        hint: "Set them on the client, or leave `client` out.",
-      },
+      "Leave one out.",
     );
-  if (client === undefined && apiKey === "")
-    throw new ConfigError(
-      "There is no Gemini key: neither GEMINI_API_KEY nor GOOGLE_API_KEY is set and no `apiKey` was given.",
-      {
-        code: "missing_key",
-        hint: "Set GEMINI_API_KEY or GOOGLE_API_KEY, or pass `apiKey`. Keys are made at https://aistudio.google.com/apikey.",
-      },
-    );
+  if (client !== undefined || apiKey !== "") return;
+  const message =
+    "There is no Gemini key: neither GEMINI_API_KEY nor GOOGLE_API_KEY is set and no `apiKey` was given.";
+  const hint = "Set one of them, or pass `apiKey`. Keys are made at https://aistudio.google.com/apikey.";
+  throw new ConfigError(message, { code: "missing_key", hint });
+}
+
+function refuse(message: string, hint: string): never {
+  throw new ConfigError(message, { code: "unsupported", hint });
 }
 
 /** The SDK puts the name into the path as it is (@google/genai 3.3.0, tModel and formatMap). */
 function pathOf(model: string): string {
-  if (model.split("/").some((segment) => segment === "" || /^\.+$/.test(segment)) || model.includes(".."))
-    throw new ConfigError(`"${model}" cannot be the name of a Gemini model.`, {
-      code: "unsupported",
-      hint: "Pass a name such as the API lists it.",
-    });
+  if (model.includes("..") || model.split("/").some((segment) => /^\.?$/.test(segment)))
+    refuse(`"${model}" cannot be the name of a Gemini model.`, "Pass a name such as the API lists it.");
   return model.split("/").map(encodeURIComponent).join("/");
 }
 
 /** One call. What the model wrote and no client can read is dropped and asked for once more (case field A25). */
 async function* streamCall(request: ModelRequest, context: Context): AsyncGenerator<ModelEvent> {
-  const { limits, ports } = context.options;
+  const { limits, ports, reasoning } = context.options;
+  const asked = reasoning === undefined ? request : { reasoning, ...request };
   for (let isLast = false; ; isLast = true) {
     let malformed = false;
-    const onMalformed = (): void => void (malformed = true);
-    const how = { signal: request.signal, limits, ports };
+    const prepare = (): ModelCall => prepareCall(asked, context, () => void (malformed = true));
     try {
-      yield* requestWithRetry(() => prepare(request, { context, onMalformed }), how);
+      yield* requestWithRetry(prepare, { signal: request.signal, limits, ports });
       return;
     } catch (cause) {
       if (!malformed || isLast || !(cause instanceof Error)) throw cause;
@@ -158,43 +148,20 @@ async function* streamCall(request: ModelRequest, context: Context): AsyncGenera
   }
 }
 
-function prepare(
-  asked: ModelRequest,
-  { context, onMalformed }: { readonly context: Context; readonly onMalformed: () => void },
-): ModelCall {
+function prepareCall(request: ModelRequest, context: Context, onMalformed: () => void): ModelCall {
   const { options, resolved, redactor } = context;
-  const { model, row } = resolved;
-  const request =
-    options.reasoning === undefined || asked.reasoning !== undefined
-      ? asked
-      : { ...asked, reasoning: options.reasoning };
+  const { provider, model, row } = resolved;
   const now = options.ports?.clock?.now() ?? Date.now();
-  const failures: FailureReading = { provider: PROVIDER, redactor, now };
-  const encoded = toGeminiRequest(request, {
-    provider: PROVIDER,
-    model,
-    can: row?.can ?? UNKNOWN_ABILITIES,
-    confirmed: row?.confirmed ?? false,
-    reasoning: row?.reasoning ?? "none",
-    quirks: GEMINI,
-  });
-  const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
-  const restore: DecoderOptions["restore"] = (name, args) => byName.get(name)?.restore(args) ?? args;
+  const failures: FailureReading = { provider, redactor, now };
+  const encoded = toGeminiRequest(request, wireTargetOf(resolved, GEMINI));
+  const restore = restorerOf(encoded.plan);
   return {
-    provider: PROVIDER,
-    warnings: [...unconfirmed(resolved), ...encoded.warnings],
+    provider,
+    warnings: [...unconfirmedWarnings(resolved), ...encoded.warnings],
     open: (signal) => send({ context, encoded, failures, signal }),
     decoder: () => createGeminiDecoder({ model, price: row?.price, failures, restore, onMalformed }),
     toError: (cause) => toGeminiError(cause, failures),
   };
-}
-
-function unconfirmed({ row, model, policyVersion }: ResolvedModel): readonly ModelEvent[] {
-  if (row?.confirmed === true) return [];
-  const why =
-    row === undefined ? "is not in the policy table" : "has unconfirmed figures in the policy table";
-  const detail = `"${model}" ${why} (${policyVersion}): no price, careful assumptions.`;
-  return [{ type: "warning", code: "model_unconfirmed", detail }];
 }
 
 interface Sending {
@@ -209,7 +176,7 @@ interface Sending {
  * kept as fetch gave it: its body is read by core's own reader, and the SDK's stream is never begun.
  */
 async function send({ context, encoded, failures, signal }: Sending): Promise<WireSource> {
-  const { options, path } = context;
+  const { options, path: model } = context;
   const client = await context.client();
   const transport = options.fetch ?? options.ports?.fetch ?? globalThis.fetch;
   let response: Response | undefined;
@@ -222,39 +189,27 @@ async function send({ context, encoded, failures, signal }: Sending): Promise<Wi
     ...(options.client === undefined ? { httpOptions: { fetch: kept } } : {}),
   };
   try {
-    const chunks = await client.models.generateContentStream({
-      model: path,
-      contents: encoded.contents,
-      config,
-    });
-    return response === undefined ? untilOver(iterableSource(chunks), over) : wireSource(response);
+    const chunks = await client.models.generateContentStream({ model, contents: encoded.contents, config });
+    if (response !== undefined) return wireSource(response);
+    // A client's own stream lets go of the body without ending it (@google/genai 3.3.0, processStreamResponse).
+    const source = iterableSource(chunks);
+    const close = (): void => (source.close(), over.abort());
+    return { read: source.read, finish: close, close };
   } catch (cause) {
     throw toGeminiError(cause, { ...failures, headers: response?.headers });
   }
 }
 
-/** A client's own stream lets go of the body without ending it (@google/genai 3.3.0, processStreamResponse). */
-function untilOver(source: WireSource, over: AbortController): WireSource {
-  const end = (): void => {
-    source.close();
-    over.abort();
-  };
-  return { read: source.read, finish: end, close: end };
-}
-
 function lazyClient(options: GeminiAdapterOptions, apiKey: string): () => Promise<GeminiClient> {
   let loading: Promise<GeminiClient> | undefined;
-  const baseUrl = options.baseUrl ?? (process.env["GOOGLE_GEMINI_BASE_URL"] || BASE_URL);
+  const { apiVersion } = ENDPOINT;
+  const baseUrl = options.baseUrl ?? (process.env["GOOGLE_GEMINI_BASE_URL"] || ENDPOINT.baseUrl);
   const load = async (): Promise<GeminiClient> => {
     if (options.client !== undefined) return options.client;
     // The entry for browsers: it reads no environment, prints nothing about keys and loads none of Node's extras.
     const { GoogleGenAI } = await import("@google/genai/web");
-    const headers = options.headers === undefined ? {} : { headers: { ...options.headers } };
-    return new GoogleGenAI({
-      apiKey,
-      vertexai: false,
-      httpOptions: { baseUrl, apiVersion: API_VERSION, ...headers },
-    });
+    const headers = { ...options.headers };
+    return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion, headers } });
   };
   return () => (loading ??= load());
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { chunk, heard } from "./__fixtures__/ask.ts";
-import { fromUsageMetadata } from "./usage.ts";
+import { fromUsageMetadata } from "./from-stream.ts";
 
 const weather = { functionCall: { name: "get_weather", args: { city: "Oslo" } } };
 
@@ -52,11 +52,11 @@ describe("a reply", () => {
       { category: "HARM_CATEGORY_HARASSMENT", probability: "HIGH", blocked: true },
       { category: "HARM_CATEGORY_HATE_SPEECH", probability: "LOW" },
     ];
-    const reply = await heard([chunk([], "SAFETY", { finishMessage: "No.", safetyRatings })]);
+    const reply = await heard([chunk([], "SAFETY", { finishMessage: "No!", safetyRatings })]);
     expect(reply.finishReason).toBe("content_filter");
     expect(reply.warnings.at(-1)).toEqual({
       code: "content_filtered",
-      detail: "The reply was stopped: SAFETY: No.. Categories: HARM_CATEGORY_HARASSMENT.",
+      detail: "The reply was stopped: SAFETY: No! (HARM_CATEGORY_HARASSMENT).",
     });
   });
 

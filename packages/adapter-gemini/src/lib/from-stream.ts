@@ -1,12 +1,6 @@
 /** The chunks of generateContentStream as model events. */
 
-import {
-  type FinishReason,
-  type JsonObject,
-  type ModelEvent,
-  ProviderError,
-  type Usage,
-} from "@openfunctions/core";
+import { type FinishReason, type ModelEvent, ProviderError, type Usage } from "@openfunctions/core";
 import {
   asJson,
   callIdOf,
@@ -21,11 +15,10 @@ import {
   usageEvent,
   type WireRecord,
 } from "@openfunctions/core/wire";
-import { PartialCall } from "./partial-call.ts";
-import { FINISH_REASONS, MALFORMED_REASONS } from "./quirks.ts";
-import { toSignatureMark } from "./signature-mark.ts";
+import { PartialArguments } from "./partial-call.ts";
+import { FAILED_REASONS, FINISH_REASONS, PROVIDER_RUN } from "./quirks.ts";
 import { geminiErrorFromEvent } from "./to-error.ts";
-import { fromUsageMetadata } from "./usage.ts";
+import { toSignatureMark } from "./to-messages.ts";
 
 /** What a decoder needs besides the chunks. */
 export interface GeminiDecoderOptions extends DecoderOptions {
@@ -42,6 +35,34 @@ export function createGeminiDecoder(options: GeminiDecoderOptions): StreamDecode
   return new GeminiDecoder(options);
 }
 
+/**
+ * Counts of @google/genai 3.3.0 (GenerateContentResponseUsageMetadata), disjoint: `promptTokenCount` holds the cached
+ * tokens, tool prompts and thoughts stand beside. Undefined while a stream has named no prompt yet.
+ */
+export function fromUsageMetadata(body: WireRecord | undefined): Usage | undefined {
+  if (typeof body?.["promptTokenCount"] !== "number") return undefined;
+  const count = (name: string): number => Math.max(0, Number(body[name] ?? 0) || 0);
+  const cacheRead = Math.min(count("cachedContentTokenCount"), count("promptTokenCount"));
+  const input = count("promptTokenCount") - cacheRead + count("toolUsePromptTokenCount");
+  const [output, reasoning] = [count("candidatesTokenCount"), count("thoughtsTokenCount")];
+  return {
+    input,
+    cacheRead,
+    cacheWrite: 0,
+    output,
+    reasoning,
+    total: input + cacheRead + output + reasoning,
+  };
+}
+
+interface OpenCall {
+  readonly name: string;
+  readonly id: string;
+  readonly signature: string;
+  readonly raw: unknown;
+  readonly pieces: PartialArguments;
+}
+
 class GeminiDecoder implements StreamDecoder {
   finished = false;
   readonly #options: GeminiDecoderOptions;
@@ -50,8 +71,8 @@ class GeminiDecoder implements StreamDecoder {
   #sawCandidate = false;
   #callCount = 0;
   #truncated = false;
-  #partial: PartialCall | undefined;
-  #usage: Usage | undefined;
+  #open: OpenCall | undefined;
+  #total = -1;
   #grounding: WireRecord | undefined;
 
   constructor(options: GeminiDecoderOptions) {
@@ -62,159 +83,120 @@ class GeminiDecoder implements StreamDecoder {
   push(chunk: unknown, out: ModelEvent[]): void {
     if (!isRecord(chunk)) return;
     if (isRecord(chunk["error"])) throw geminiErrorFromEvent(chunk, this.#options.failures);
-    if (!this.#started) this.#start(chunk, out);
-    this.#count(chunk, out);
+    const [responseId, model] = [stringAt(chunk, "responseId"), stringAt(chunk, "modelVersion")];
+    if (!this.#started)
+      out.push({ type: "start", ...(responseId && { responseId }), ...(model && { model }) });
+    this.#started = true;
+    // Every chunk holds the counts so far: told when they change, so that a broken stream was counted as well.
+    const usage = fromUsageMetadata(recordAt(chunk, "usageMetadata"));
+    if (usage !== undefined && usage.total !== this.#total) out.push(usageEvent(usage, this.#options.price));
+    this.#total = usage?.total ?? this.#total;
     const [candidate] = listAt(chunk, "candidates");
     if (isRecord(candidate)) this.#addCandidate(candidate, out);
-    const blocked = stringAt(recordAt(chunk, "promptFeedback"), "blockReason");
+    const feedback = recordAt(chunk, "promptFeedback");
+    const blocked = stringAt(feedback, "blockReason");
     if (this.finished || blocked === "") return;
-    this.#warnFiltered(`The prompt was blocked: ${blocked}.`, recordAt(chunk, "promptFeedback"), out);
+    this.#warnFiltered(`The prompt was blocked: ${blocked}`, feedback, out);
     this.#finish("content_filter", out);
   }
 
   end(): void {
     if (this.finished) return;
     if (!this.#started || this.#sawCandidate) throw cutError(this.#provider);
-    throw new ProviderError(`${this.#provider} answered without a candidate and gave no reason.`, {
-      provider: this.#provider,
-      kind: "protocol",
-    });
-  }
-
-  #start(chunk: WireRecord, out: ModelEvent[]): void {
-    this.#started = true;
-    const [responseId, model] = [stringAt(chunk, "responseId"), stringAt(chunk, "modelVersion")];
-    out.push({ type: "start", ...(responseId && { responseId }), ...(model && { model }) });
-  }
-
-  /** Every chunk holds the counts so far. They are told when they change, so that a broken stream has been counted too. */
-  #count(chunk: WireRecord, out: ModelEvent[]): void {
-    const usage = fromUsageMetadata(chunk["usageMetadata"]);
-    if (usage === undefined || (usage.total === this.#usage?.total && usage.input === this.#usage.input))
-      return;
-    this.#usage = usage;
-    out.push(usageEvent(usage, this.#options.price));
+    throw this.#failure("protocol", "answered without a candidate and gave no reason");
   }
 
   #addCandidate(candidate: WireRecord, out: ModelEvent[]): void {
     this.#sawCandidate = true;
     for (const part of listAt(recordAt(candidate, "content"), "parts"))
       if (isRecord(part)) this.#addPart(part, out);
-    const grounding = recordAt(candidate, "groundingMetadata");
-    if (grounding !== undefined && Object.keys(grounding).length > 0) this.#grounding = grounding;
+    const grounding = recordAt(candidate, "groundingMetadata") ?? {};
+    if (Object.keys(grounding).length > 0) this.#grounding = grounding;
     const reason = stringAt(candidate, "finishReason");
     if (reason !== "") this.#close(reason, candidate, out);
   }
 
   #close(reason: string, candidate: WireRecord, out: ModelEvent[]): void {
-    const said = stringAt(candidate, "finishMessage");
-    const detail = `${reason}${said === "" ? "" : `: ${said}`}`;
-    if (MALFORMED_REASONS.includes(reason)) {
-      this.#options.onMalformed?.();
-      throw this.#failure("protocol", `ended the reply with ${detail}`);
-    }
-    if (reason === "MISSING_THOUGHT_SIGNATURE")
-      throw this.#failure("invalid_request", `refused the history with ${detail}`);
-    if (this.#partial !== undefined) {
+    const said = [reason, stringAt(candidate, "finishMessage")].filter((text) => text !== "").join(": ");
+    const failed = FAILED_REASONS[reason];
+    if (failed === "protocol") this.#options.onMalformed?.();
+    if (failed !== undefined) throw this.#failure(failed, `ended the reply with ${said}`);
+    if (this.#open !== undefined) {
       this.#truncated = true;
-      this.#closePartial("The arguments were cut off before they were complete.", out);
+      this.#closeCall(this.#open, out, "The arguments were cut off before they were complete.");
     }
     const meant = FINISH_REASONS[reason] ?? "unknown";
-    if (meant === "content_filter") this.#warnFiltered(`The reply was stopped: ${detail}.`, candidate, out);
-    if (meant !== "stop") return this.#finish(meant, out);
-    this.#finish(this.#truncated ? "length" : this.#callCount > 0 ? "tool_calls" : "stop", out);
+    if (meant === "content_filter") this.#warnFiltered(`The reply was stopped: ${said}`, candidate, out);
+    const stop = this.#truncated ? "length" : this.#callCount > 0 ? "tool_calls" : "stop";
+    this.#finish(meant === "stop" ? stop : meant, out);
   }
 
   #failure(kind: "protocol" | "invalid_request", what: string): ProviderError {
-    const said = this.#options.failures.redactor.redactText(`${this.#provider} ${what}`).slice(0, 300);
-    return new ProviderError(`${said}.`, { provider: this.#provider, kind });
+    const text = this.#options.failures.redactor.redactText(`${this.#provider} ${what}.`).slice(0, 300);
+    return new ProviderError(text, { provider: this.#provider, kind });
   }
 
-  #warnFiltered(detail: string, source: WireRecord | undefined, out: ModelEvent[]): void {
-    const categories = listAt(source, "safetyRatings").flatMap((rating) =>
-      isRecord(rating) && rating["blocked"] === true ? [stringAt(rating, "category")] : [],
-    );
-    const of = categories.length === 0 ? "" : ` Categories: ${categories.join(", ")}.`;
-    out.push({ type: "warning", code: "content_filtered", detail: `${detail}${of}` });
+  #warnFiltered(said: string, source: WireRecord | undefined, out: ModelEvent[]): void {
+    const blocked = listAt(source, "safetyRatings")
+      .filter(isRecord)
+      .filter((rating) => rating["blocked"] === true);
+    const of = blocked.map((rating) => stringAt(rating, "category")).join(", ");
+    out.push({ type: "warning", code: "content_filtered", detail: `${said}${of && ` (${of})`}.` });
   }
 
   #finish(reason: FinishReason, out: ModelEvent[]): void {
-    if (this.#grounding !== undefined) this.#pushOpaque({ groundingMetadata: asJson(this.#grounding) }, out);
+    if (this.#grounding !== undefined) this.#pushOpaque({ groundingMetadata: this.#grounding }, out);
     this.finished = true;
     out.push({ type: "finish", reason });
   }
 
   #addPart(part: WireRecord, out: ModelEvent[]): void {
     const call = recordAt(part, "functionCall");
-    if (call !== undefined) return this.#addCall(call, stringAt(part, "thoughtSignature"), out);
-    const text = part["text"];
-    const isSigned = stringAt(part, "thoughtSignature") !== "";
+    const signature = stringAt(part, "thoughtSignature");
+    if (call !== undefined) return this.#addCall(call, signature, out);
+    const { text, thought } = part;
     if (typeof text !== "string") return this.#pushOpaque(part, out);
-    if (text !== "") out.push({ type: part["thought"] === true ? "reasoning_delta" : "text_delta", text });
+    if (text !== "") out.push({ type: thought === true ? "reasoning_delta" : "text_delta", text });
     // Kept as it came: its text is the end of what was told above, and its signature belongs to that end alone.
-    if (isSigned) this.#pushOpaque(part, out);
+    if (signature !== "") this.#pushOpaque(part, out);
   }
 
+  /** A call comes whole, or in pieces: the first has the name, the last says no more that it goes on. */
   #addCall(call: WireRecord, signature: string, out: ModelEvent[]): void {
-    const goesOn = call["willContinue"] === true;
-    const isNew = stringAt(call, "name") !== "";
-    if (isNew && !goesOn && call["partialArgs"] === undefined) return this.#addWhole(call, signature, out);
-    if (isNew) {
-      this.#partial = new PartialCall(call, signature);
-      out.push({ type: "tool_call_delta", index: this.#callCount, name: this.#partial.name, argsText: "" });
+    const [name, id, goesOn] = [stringAt(call, "name"), stringAt(call, "id"), call["willContinue"] === true];
+    if (name !== "") {
+      this.#open = { name, id, signature, raw: call["args"], pieces: new PartialArguments() };
+      out.push({ type: "tool_call_delta", index: this.#callCount, name, argsText: "" });
     }
-    this.#partial?.add(call);
-    if (!goesOn) this.#closePartial(undefined, out);
+    for (const piece of listAt(call, "partialArgs")) this.#open?.pieces.add(piece);
+    if (!goesOn && this.#open !== undefined) this.#closeCall(this.#open, out);
   }
 
-  #closePartial(argsError: string | undefined, out: ModelEvent[]): void {
-    if (this.#partial === undefined) return;
-    const { name, id, signature, args } = this.#partial;
-    this.#partial = undefined;
-    this.#pushCall({ name, callId: callIdOf(id), raw: args, signature, argsError }, out);
-  }
-
-  #addWhole(call: WireRecord, signature: string, out: ModelEvent[]): void {
-    const [name, callId] = [stringAt(call, "name"), callIdOf(stringAt(call, "id"))];
-    this.#pushCall({ name, callId, raw: call["args"], signature, argsError: undefined }, out);
-  }
-
-  #pushCall(call: DecodedCall, out: ModelEvent[]): void {
-    const { name, callId, raw, signature } = call;
-    const { args: parsed, argsText, argsError = call.argsError, truncated } = parseToolArguments(raw);
-    const args = argsError === undefined ? (this.#options.restore?.(name, parsed) ?? parsed) : {};
-    if (truncated === true) this.#truncated = true;
-    const index = this.#callCount;
+  #closeCall({ name, id, signature, raw, pieces }: OpenCall, out: ModelEvent[], cut?: string): void {
+    this.#open = undefined;
+    const hasPieces = Object.keys(pieces.args).length > 0;
+    const { args, argsText, argsError = cut, truncated } = parseToolArguments(hasPieces ? pieces.args : raw);
+    this.#truncated ||= truncated === true;
+    const [index, callId] = [this.#callCount, callIdOf(id)];
     this.#callCount += 1;
-    out.push({ type: "tool_call_delta", index, callId, name, argsText });
-    out.push({ type: "tool_call", index, callId, name, args, argsText, ...(argsError && { argsError }) });
-    if (signature !== "") this.#pushOpaque(toSignatureMark({ callId, thoughtSignature: signature }), out);
+    const told = { index, callId, name, argsText };
+    const restored = this.#options.restore?.(name, args) ?? args;
+    out.push({ type: "tool_call_delta", ...told });
+    if (argsError === undefined) out.push({ type: "tool_call", ...told, args: restored });
+    else out.push({ type: "tool_call", ...told, args: {}, argsError });
+    if (signature !== "") this.#pushOpaque(toSignatureMark(callId, signature), out);
   }
 
   #pushOpaque(data: WireRecord, out: ModelEvent[]): void {
+    const executor = PROVIDER_RUN.some((field) => field in data) && { executor: "provider" as const };
     const { model } = this.#options;
-    const isProviderRun = PROVIDER_RUN.some((field) => field in data);
-    const executor = isProviderRun && { executor: "provider" as const };
-    out.push({
-      type: "part",
-      part: { type: "provider", provider: this.#provider, model, data: asJson(data), ...executor },
-    });
+    const part = {
+      type: "provider",
+      provider: this.#provider,
+      model,
+      data: asJson(data),
+      ...executor,
+    } as const;
+    out.push({ type: "part", part });
   }
 }
-
-interface DecodedCall {
-  readonly name: string;
-  readonly callId: string;
-  readonly raw: JsonObject | unknown;
-  readonly signature: string;
-  readonly argsError: string | undefined;
-}
-
-/** Parts of tools that Google runs itself (@google/genai 3.3.0, Part), and the account of its search. */
-const PROVIDER_RUN: readonly string[] = [
-  "executableCode",
-  "codeExecutionResult",
-  "toolCall",
-  "toolResponse",
-  "groundingMetadata",
-];

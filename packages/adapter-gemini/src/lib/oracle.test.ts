@@ -88,7 +88,8 @@ function piecesOf(row: Row): Map<string, unknown>[] {
     if (functionCall.name !== undefined) calls.push(new Map());
     for (const { jsonPath, stringValue, numberValue } of functionCall.partialArgs ?? []) {
       const before = calls.at(-1)?.get(jsonPath);
-      calls.at(-1)?.set(jsonPath, stringValue === undefined ? numberValue : `${before ?? ""}${stringValue}`);
+      const text = typeof before === "string" ? before + stringValue : stringValue;
+      calls.at(-1)?.set(jsonPath, stringValue === undefined ? numberValue : text);
     }
   }
   return calls;

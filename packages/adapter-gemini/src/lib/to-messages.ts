@@ -2,6 +2,7 @@
 
 import {
   type ContentPart,
+  isPlainObject,
   type Json,
   type JsonObject,
   type Message,
@@ -9,169 +10,140 @@ import {
   partsOf,
   type ToolResultPart,
 } from "@openfunctions/core";
-import { isContent, isOwnPart, isRecord, type WireTarget } from "@openfunctions/core/wire";
-import { FOREIGN_CALL_SIGNATURE, OUTPUT_KEYS, REFERENCE_KEYS } from "./quirks.ts";
-import { fromSignatureMark, isJsonObject } from "./signature-mark.ts";
+import { isContent, isOwnPart, type WireTarget } from "@openfunctions/core/wire";
+import { FOREIGN_CALL_SIGNATURE, OUTPUT_KEYS, REFERENCE_KEY } from "./quirks.ts";
 
-/** Contents, and how many opaque parts were left out and why. */
+/** Contents, and how many opaque parts were left out: another model's, or without the text or call they signed. */
 export interface GeminiHistory {
   readonly contents: JsonObject[];
-  /** Parts that another provider or model made. */
   readonly foreign: number;
-  /** Signatures whose call or text was edited or dropped. */
   readonly orphaned: number;
 }
 
-/**
- * Writes the whole history. All results of a turn are one content, in call order, what they show beside their text
- * after them (@google/genai 3.3.0, Content, Part).
- */
+/** The opaque part beside a signed call, since a call in our history has no room for its signature. Never sent. */
+export function toSignatureMark(callId: string, thoughtSignature: string): JsonObject {
+  return { callId, thoughtSignature };
+}
+
+/** Writes the whole history; all results of a turn are one content, in call order (@google/genai 3.3.0, Content). */
 export function toGeminiContents(messages: readonly Message[], target: WireTarget): GeminiHistory {
-  const contents: JsonObject[] = [];
+  const contents: { role: string; parts: JsonObject[] }[] = [];
   const left = { foreign: 0, orphaned: 0 };
-  for (const { role, parts } of turnsOf(messages)) {
-    let written: readonly JsonObject[];
-    if (role === "assistant") {
-      const turn = new ModelTurn(target);
-      for (const part of parts) turn.add(part);
-      written = turn.finish();
-      left.foreign += turn.foreign;
-      left.orphaned += turn.orphaned;
-    } else {
-      const results = parts.filter((part) => part.type === "tool_result");
-      const shown = [...results.flatMap(attachmentsOf), ...parts.filter(isContent)];
-      written = [...results.map(toResponse), ...shown.map(toContent)];
-    }
-    if (written.length > 0) contents.push({ role: role === "assistant" ? "model" : "user", parts: written });
+  for (const [index, message] of messages.entries()) {
+    const parts = message.role === "assistant" ? toModelParts(message, target, left) : toUserParts(message);
+    const last = contents.at(-1);
+    const goesOn = message.role === "tool" && messages[index - 1]?.role === "tool";
+    if (goesOn && last !== undefined) last.parts = resultsFirst([...last.parts, ...parts]);
+    else if (parts.length > 0)
+      contents.push({ role: message.role === "assistant" ? "model" : "user", parts });
   }
-  return { contents, ...left };
+  return { contents: contents.map(({ role, parts }) => ({ role, parts })), ...left };
 }
 
-interface Turn {
-  readonly role: Message["role"];
-  readonly parts: Part[];
-}
+type Left = { foreign: number; orphaned: number };
 
-/** One turn per message, but results that stand in several messages belong together. */
-function turnsOf(messages: readonly Message[]): readonly Turn[] {
-  const turns: Turn[] = [];
-  for (const message of messages) {
-    const last = turns.at(-1);
-    if (last?.role === "tool" && message.role === "tool") last.parts.push(...partsOf(message));
-    else turns.push({ role: message.role, parts: [...partsOf(message)] });
+function toModelParts(message: Message, target: WireTarget, left: Left): JsonObject[] {
+  const turn = new ModelTurn();
+  for (const part of partsOf(message)) {
+    if (part.type !== "provider") turn.add(part);
+    else if (!isOwnPart(part, target)) left.foreign += 1;
+    else if (isJsonObject(part.data)) turn.addOwn(part.data);
   }
-  return turns;
+  left.orphaned += turn.orphaned;
+  if (target.confirmed && target.reasoning !== "none") turn.signFirstCall(FOREIGN_CALL_SIGNATURE);
+  return turn.parts;
 }
 
 class ModelTurn {
-  foreign = 0;
   orphaned = 0;
-  readonly #target: WireTarget;
-  readonly #parts: JsonObject[] = [];
-  readonly #calls = new Map<string, number>();
-
-  constructor(target: WireTarget) {
-    this.#target = target;
-  }
+  readonly parts: JsonObject[] = [];
+  readonly #calls = new Map<unknown, number>();
 
   add(part: Part): void {
-    if (part.type === "text" && part.text !== "") this.#parts.push({ text: part.text });
-    else if (part.type === "image" || part.type === "file") this.#parts.push(toContent(part));
-    else if (part.type === "tool_call") {
+    if (part.type === "tool_call") {
       const { callId: id, name, args } = part;
-      this.#calls.set(id, this.#parts.push({ functionCall: { id, name, args } }) - 1);
-    } else if (part.type === "provider") {
-      if (!isOwnPart(part, this.#target)) this.foreign += 1;
-      else if (isJsonObject(part.data)) this.#addOwn(part.data);
-    }
+      this.#calls.set(id, this.parts.push({ functionCall: { id, name, args } }) - 1);
+    } else if (isContent(part) && !(part.type === "text" && part.text === ""))
+      this.parts.push(toContent(part));
   }
 
-  finish(): readonly JsonObject[] {
-    const first = Math.min(...this.#calls.values());
-    const call = this.#parts[first];
-    const { confirmed, reasoning } = this.#target;
-    const isWanted = confirmed && reasoning !== "none" && call !== undefined && !("thoughtSignature" in call);
-    if (isWanted) this.#parts[first] = { ...call, thoughtSignature: FOREIGN_CALL_SIGNATURE };
-    return this.#parts;
+  addOwn(data: JsonObject): void {
+    const { callId, text, thought } = data;
+    if ("groundingMetadata" in data) return;
+    if (callId !== undefined) this.#sign(this.#calls.get(callId), data["thoughtSignature"]);
+    else if (typeof text === "string" && thought !== true) this.#addSignedText(data, text);
+    else this.parts.push(data);
   }
 
-  #addOwn(data: JsonObject): void {
-    const mark = fromSignatureMark(data);
-    if (mark !== undefined) {
-      const at = this.#calls.get(mark.callId) ?? -1;
-      const call = this.#parts[at];
-      if (call === undefined) this.orphaned += 1;
-      else this.#parts[at] = { ...call, thoughtSignature: mark.thoughtSignature };
-    } else if (typeof data["text"] === "string" && data["thought"] !== true) {
-      this.#addSigned(data, data["text"]);
-    } else if (!("groundingMetadata" in data)) {
-      this.#parts.push(data); // Grounding is told beside the content and has no place in it.
-    }
+  signFirstCall(signature: string): void {
+    const first = this.parts.findIndex((part) => "functionCall" in part);
+    if (first >= 0 && this.parts[first]?.["thoughtSignature"] === undefined) this.#sign(first, signature);
+  }
+
+  #sign(at: number | undefined, thoughtSignature: Json | undefined): void {
+    const call = at === undefined ? undefined : this.parts[at];
+    if (at === undefined || call === undefined || thoughtSignature === undefined) this.orphaned += 1;
+    else this.parts[at] = { ...call, thoughtSignature };
   }
 
   /** A signed text is the end of the text before it, which was one part with it in the history. */
-  #addSigned(data: JsonObject, text: string): void {
-    const before = this.#parts.at(-1);
-    if (text === "" && before !== undefined) {
-      this.#parts.push(data);
-      return;
-    }
-    const all = before?.["text"];
-    if (
-      typeof all !== "string" ||
-      text === "" ||
-      !all.endsWith(text) ||
-      "thoughtSignature" in Object(before)
-    ) {
+  #addSignedText(data: JsonObject, text: string): void {
+    const { text: all, thoughtSignature } = this.parts.at(-1) ?? {};
+    const isEnd = typeof all === "string" && thoughtSignature === undefined && all.endsWith(text);
+    if (text === "" ? this.parts.length === 0 : !isEnd) {
       this.orphaned += 1;
       return;
     }
-    this.#parts.pop();
-    if (all.length > text.length) this.#parts.push({ text: all.slice(0, -text.length) });
-    this.#parts.push(data);
+    if (text !== "" && isEnd) {
+      this.parts.pop();
+      if (all.length > text.length) this.parts.push({ text: all.slice(0, -text.length) });
+    }
+    this.parts.push(data);
   }
+}
+
+/** Results first, what they show beside their text and everything else after them. */
+function toUserParts(message: Message): JsonObject[] {
+  const parts = partsOf(message);
+  const results = parts.filter((part) => part.type === "tool_result");
+  const shown = results.flatMap(({ result }) => (typeof result === "string" ? [] : result));
+  const others = [...shown.filter(({ type }) => type !== "text"), ...parts.filter(isContent)];
+  return [...results.map(toResponse), ...others.map(toContent)];
+}
+
+function resultsFirst(parts: readonly JsonObject[]): JsonObject[] {
+  const isResult = (part: JsonObject): boolean => "functionResponse" in part;
+  return [...parts.filter(isResult), ...parts.filter((part) => !isResult(part))];
 }
 
 function toResponse(part: ToolResultPart): JsonObject {
-  return { functionResponse: { id: part.callId, name: part.name, response: responseOf(part) } };
+  const { callId: id, name, result, isError } = part;
+  const texts =
+    typeof result === "string" ? [result] : result.map((one) => (one.type === "text" ? one.text : ""));
+  const text = texts.filter((one, index) => one !== "" || index === 0).join("\n");
+  return { functionResponse: { id, name, response: isError ? { error: text } : responseOf(text) } };
 }
 
-/** Text that is JSON, written as we write it, travels as what it says; everything else as text. Always an object. */
-function responseOf({ result, isError }: ToolResultPart): JsonObject {
-  const text =
-    typeof result === "string"
-      ? result
-      : result.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  if (isError === true) return { error: text };
-  const value = parse(text);
-  if (value === undefined || holdsReference(value)) return { result: text };
-  if (isJsonObject(value) && !OUTPUT_KEYS.some((key) => key in value)) return value;
-  return { result: value };
-}
-
-/** Undefined for text that is not JSON, or that would read differently when written again (large numbers). */
-function parse(text: string): Json | undefined {
+/** Text that is JSON as we write it travels as what it says, all else (large numbers too) as text. Always an object. */
+function responseOf(text: string): JsonObject {
+  let value: Json = text;
   try {
-    const value: Json = JSON.parse(text);
-    return JSON.stringify(value) === text ? value : undefined;
+    const parsed: Json = JSON.parse(text);
+    if (JSON.stringify(parsed) === text && !REFERENCE_KEY.test(text)) value = parsed;
   } catch {
-    return undefined; // Plain text, as most results are.
+    // Plain text, as most results are.
   }
-}
-
-function holdsReference(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  return Object.entries(value).some(
-    ([key, below]) => (!Array.isArray(value) && REFERENCE_KEYS.includes(key)) || holdsReference(below),
-  );
-}
-
-function attachmentsOf({ result }: ToolResultPart): readonly ContentPart[] {
-  return typeof result === "string" ? [] : result.filter((part) => part.type !== "text");
+  return isJsonObject(value) && !OUTPUT_KEYS.some((key) => Object.hasOwn(Object(value), key))
+    ? value
+    : { result: value };
 }
 
 function toContent(part: ContentPart): JsonObject {
   if (part.type === "text") return { text: part.text };
   if (part.url !== undefined) return { fileData: { mimeType: part.mediaType, fileUri: part.url } };
   return { inlineData: { mimeType: part.mediaType, data: part.data ?? "" } };
+}
+
+function isJsonObject(value: Json): value is JsonObject {
+  return isPlainObject(value);
 }

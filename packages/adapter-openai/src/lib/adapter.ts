@@ -4,7 +4,6 @@ import {
   type AIAdapter,
   ConfigError,
   defineAdapter,
-  type ModelEvent,
   type ModelRequest,
   type Ports,
   type ReasoningEffort,
@@ -16,7 +15,6 @@ import {
   createRedactor,
   createResponsesDecoder,
   type DecoderOptions,
-  type EncodedRequest,
   type FailureReading,
   iterableSource,
   type ModelCall,
@@ -27,12 +25,13 @@ import {
   requestWithRetry,
   type ResolvedModel,
   resolveModel,
+  restorerOf,
   toChatBody,
   toResponsesBody,
-  UNKNOWN_ABILITIES,
+  unconfirmedWarnings,
   type WireSource,
   wireSource,
-  type WireTarget,
+  wireTargetOf,
 } from "@openfunctions/core/wire";
 import { OPENAI_CHAT, OPENAI_RESPONSES } from "./quirks.ts";
 import { toOpenAIError } from "./to-error.ts";
@@ -136,7 +135,7 @@ function prepare(asked: ModelRequest, context: Context): ModelCall {
     now: options.ports?.clock?.now() ?? Date.now(),
   };
   const isChat = options.api === "chat";
-  const target = targetOf(resolved);
+  const target = wireTargetOf(resolved, OPENAI_RESPONSES);
   const encoded = isChat
     ? toChatBody(request, { target: { ...target, quirks: OPENAI_CHAT } })
     : toResponsesBody(request, target);
@@ -144,12 +143,12 @@ function prepare(asked: ModelRequest, context: Context): ModelCall {
     model: resolved.model,
     price: resolved.row?.price,
     failures,
-    restore: restorerOf(encoded),
+    restore: restorerOf(encoded.plan),
   };
   const timeout = options.limits?.totalMs ?? REQUEST_LIMITS.totalMs;
   return {
     provider: PROVIDER,
-    warnings: [...unconfirmed(resolved), ...encoded.warnings],
+    warnings: [...unconfirmedWarnings(resolved), ...encoded.warnings],
     open: async (signal) => send(await context.client(), { body: encoded.body, isChat, signal, timeout }),
     decoder: () =>
       isChat
@@ -157,37 +156,6 @@ function prepare(asked: ModelRequest, context: Context): ModelCall {
         : createResponsesDecoder(decoding),
     toError: (cause) => toOpenAIError(cause, failures),
   };
-}
-
-function targetOf(resolved: ResolvedModel): WireTarget {
-  const { model, row } = resolved;
-  return {
-    provider: PROVIDER,
-    model,
-    can: row?.can ?? UNKNOWN_ABILITIES,
-    confirmed: row?.confirmed ?? false,
-    reasoning: row?.reasoning ?? "none",
-    quirks: OPENAI_RESPONSES,
-  };
-}
-
-function restorerOf(encoded: EncodedRequest): NonNullable<DecoderOptions["restore"]> {
-  const byName = new Map(encoded.plan.tools.map((tool) => [tool.name, tool]));
-  return (name, args) => byName.get(name)?.restore(args) ?? args;
-}
-
-function unconfirmed(resolved: ResolvedModel): readonly ModelEvent[] {
-  const { row, model, policyVersion } = resolved;
-  if (row?.confirmed === true) return [];
-  const why =
-    row === undefined ? "is not in the policy table" : "has unconfirmed figures in the policy table";
-  return [
-    {
-      type: "warning",
-      code: "model_unconfirmed",
-      detail: `"${model}" ${why} (${policyVersion}): no price, careful assumptions.`,
-    },
-  ];
 }
 
 interface Sending {

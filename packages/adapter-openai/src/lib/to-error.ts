@@ -1,7 +1,12 @@
 /** Any failure of the SDK or the network, as a ProviderError. */
 
-import { OpenFunctionsError, ProviderError, type ProviderErrorKind } from "@openfunctions/core";
-import { type FailureReading, type HeaderReader, providerErrorFromHttp } from "@openfunctions/core/wire";
+import { ProviderError } from "@openfunctions/core";
+import {
+  type FailureReading,
+  type HeaderReader,
+  providerErrorFromHttp,
+  providerErrorFromThrown,
+} from "@openfunctions/core/wire";
 
 /**
  * Classifies what the SDK throws by its shape, since the SDK itself is loaded only on the first request
@@ -9,44 +14,12 @@ import { type FailureReading, type HeaderReader, providerErrorFromHttp } from "@
  * have no status). Keys are removed from every text.
  */
 export function toOpenAIError(cause: unknown, reading: FailureReading): ProviderError {
-  if (cause instanceof ProviderError) return cause;
-  if (!(cause instanceof Error)) return failure("network", { cause, reading });
-  const status: unknown = Reflect.get(cause, "status");
-  if (typeof status === "number") {
-    const headers: unknown = Reflect.get(cause, "headers");
-    const body: unknown = Reflect.get(cause, "error") ?? cause.message;
-    return providerErrorFromHttp(
-      { status, body, headers: isHeaders(headers) ? headers : undefined },
-      reading,
-    );
-  }
-  if (OpenFunctionsError.is(cause) || isMistake(cause)) return failure("protocol", { cause, reading });
-  return failure(cause.constructor.name.includes("Timeout") ? "timeout" : "network", { cause, reading });
-}
-
-/** An error no network gives: a fault of the client, or of ours. Fetch fails with a TypeError that has a cause. */
-function isMistake(cause: Error): boolean {
-  if (cause instanceof TypeError)
-    return cause.cause === undefined && !/fetch|terminated|network/i.test(cause.message);
-  return cause instanceof SyntaxError || cause instanceof ReferenceError || cause instanceof RangeError;
-}
-
-function failure(
-  kind: ProviderErrorKind,
-  how: { readonly cause: unknown; readonly reading: FailureReading },
-): ProviderError {
-  const { provider, redactor } = how.reading;
-  const said = redactor.redactText(rootMessage(how.cause)).slice(0, 300);
-  // The cause is not attached: an SDK error holds the request's headers, and with them the key.
-  return new ProviderError(`The request to ${provider} failed: ${said}`, { provider, kind });
-}
-
-/** "Connection error." says nothing; the innermost cause names the address or the socket error. */
-function rootMessage(cause: unknown): string {
-  let error = cause;
-  for (let depth = 0; depth < 5 && error instanceof Error && error.cause instanceof Error; depth += 1)
-    error = error.cause;
-  return error instanceof Error ? error.message : "the client threw something that is not an error";
+  const status: unknown = cause instanceof Error ? Reflect.get(cause, "status") : undefined;
+  const isAnswer = cause instanceof Error && !(cause instanceof ProviderError) && typeof status === "number";
+  if (!isAnswer) return providerErrorFromThrown(cause, reading);
+  const headers: unknown = Reflect.get(cause, "headers");
+  const body: unknown = Reflect.get(cause, "error") ?? cause.message;
+  return providerErrorFromHttp({ status, body, headers: isHeaders(headers) ? headers : undefined }, reading);
 }
 
 function isHeaders(value: unknown): value is HeaderReader {

@@ -290,7 +290,7 @@ describe("gemini-json", () => {
     property(schema, "gemini-json", more);
 
   it("sends what the full JSON Schema field takes as it is", () => {
-    const taken = {
+    const taken: JsonSchema = {
       type: ["string", "null"],
       enum: ["a", null],
       title: "T",
@@ -299,8 +299,8 @@ describe("gemini-json", () => {
       minLength: 1,
       maxLength: 2,
     };
-    const tuple = { type: "array", prefixItems: [{ type: "number" }], minItems: 1, maxItems: 1 };
-    const union = {
+    const tuple: JsonSchema = { type: "array", prefixItems: [{ type: "number" }], minItems: 1, maxItems: 1 };
+    const union: JsonSchema = {
       oneOf: [{ type: "string" }, { type: "object", properties: {}, additionalProperties: false }],
     };
     const schema = object({ taken, tuple, union }, { additionalProperties: false, required: ["taken"] });
@@ -320,8 +320,8 @@ describe("gemini-json", () => {
     expect(json({ type: "string", format: "date-time" })).toEqual({ type: "string", format: "date-time" });
   });
   it("field B5: keeps references to definitions of the root alone in their schema, and puts all others in place", () => {
-    const $defs = { a: { type: "string" } };
-    const more = { required: ["a"], $defs, definitions: { b: { type: "number" } } };
+    const $defs: Record<string, JsonSchema> = { a: { type: "string" } };
+    const more: JsonSchemaObject = { required: ["a"], $defs, definitions: { b: { type: "number" } } };
     expect(json({ $ref: "#/$defs/a", description: "D" }, more)).toEqual({
       description: "D",
       anyOf: [{ $ref: "#/$defs/a" }],
