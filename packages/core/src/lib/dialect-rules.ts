@@ -102,6 +102,7 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
       rewrites.mergeAllOf,
       rewrites.inclusiveBounds,
       rewrites.singleEnum,
+      rewrites.declaredItems,
       rewrites.loneReference,
     ],
     allowed: words(
