@@ -1,6 +1,7 @@
 /** Every adapter behind the same question: what the model "said" is scripted on a fake server, the rest is real. */
 
 import { createAnthropicAdapter } from "@openfunctions/adapter-anthropic";
+import { createGeminiAdapter } from "@openfunctions/adapter-gemini";
 import { createLocalAdapter } from "@openfunctions/adapter-local";
 import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
 import { createOpenRouterAdapter } from "@openfunctions/adapter-openrouter";
@@ -14,6 +15,7 @@ import {
   anthropicFixtures,
   chatFixtures,
   openRouterFixtures,
+  geminiFixtures,
   responsesFixtures,
   startFakeModelServer,
 } from "@openfunctions/core/testing";
@@ -59,6 +61,11 @@ const WIRES: readonly {
     name: "anthropic",
     fixtures: anthropicFixtures,
     make: (url) => createAnthropicAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+  },
+  {
+    name: "gemini",
+    fixtures: geminiFixtures,
+    make: (url) => createGeminiAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
   },
   {
     name: "local",

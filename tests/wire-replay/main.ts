@@ -14,7 +14,9 @@ const { values } = parseArgs({
 });
 const split = Number(values.split);
 if (values.dir === undefined || !Number.isInteger(split) || split < 0) {
-  process.stderr.write("Usage: npm run -s adapters:replay -- --dir <folder with INDEX.tsv> [--split <bytes>] [--json]\n");
+  process.stderr.write(
+    "Usage: npm run -s adapters:replay -- --dir <folder with INDEX.tsv> [--split <bytes>] [--json]\n",
+  );
   process.exit(2);
 }
 
@@ -29,6 +31,16 @@ const count = (outcome: Reading["outcome"]): number =>
 process.stderr.write(`${count("ok")} ok, ${count("error")} errors, ${count("unsupported")} unsupported\n`);
 
 function toLine({ file, response, api, outcome, split: same, finish, text, calls, usage }: Reading): string {
-  const cells = [file, response, api, outcome, same, finish, text, JSON.stringify(calls), JSON.stringify(usage)];
+  const cells = [
+    file,
+    response,
+    api,
+    outcome,
+    same,
+    finish,
+    text,
+    JSON.stringify(calls),
+    JSON.stringify(usage),
+  ];
   return cells.map((cell) => String(cell).replaceAll(/[\t\r\n]+/g, " ")).join("\t");
 }

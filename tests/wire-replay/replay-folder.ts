@@ -38,7 +38,10 @@ interface Listed {
 }
 
 /** Reads every file that INDEX.tsv lists. `split`: bytes per write of a second reading; 0 for none. */
-export async function* replayFolder(dir: string, { split }: { readonly split: number }): AsyncGenerator<Reading> {
+export async function* replayFolder(
+  dir: string,
+  { split }: { readonly split: number },
+): AsyncGenerator<Reading> {
   const server = await startReplyServer();
   try {
     for (const listed of readIndex(dir)) {
@@ -75,10 +78,13 @@ interface Wire {
 const COMMON = { apiKey: "sk-recorded-000000", model: "recorded", limits: { retries: 0 } } as const;
 
 type Counts = ModelReply["usage"];
-const inclusive = ({ input, cacheRead, cacheWrite, output, reasoning }: Counts): readonly [number, number] => [
-  input + cacheRead + cacheWrite,
-  output + reasoning,
-];
+const inclusive = ({
+  input,
+  cacheRead,
+  cacheWrite,
+  output,
+  reasoning,
+}: Counts): readonly [number, number] => [input + cacheRead + cacheWrite, output + reasoning];
 
 /** The first that fits reads a file. */
 const WIRES: readonly Wire[] = [

@@ -36,6 +36,7 @@ export {
   startFakeModelServer,
 } from "./lib/testing/fake-model-server.ts";
 export { anthropicFixtures } from "./lib/testing/anthropic-fixtures.ts";
+export { geminiFixtures } from "./lib/testing/gemini-fixtures.ts";
 export {
   chatFixtures,
   type NeutralCall,

@@ -16,17 +16,12 @@ export {
 } from "./lib/http-failure.ts";
 export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
 export {
-  capabilitiesOf,
   MODEL_POLICY,
   type ModelAbilities,
   type ModelPolicyRow,
   type ModelPrice,
-  type ModelQuery,
   type ModelRole,
   type ReasoningLevels,
-  type ResolvedModel,
-  resolveModel,
-  unconfirmedModel,
   UNKNOWN_ABILITIES,
 } from "./lib/model-policy.ts";
 export { createRedactor, type Redactor, type RedactorOptions } from "./lib/redactor.ts";
@@ -35,6 +30,7 @@ export {
   type CodedCall,
   codedCall,
   createSdkAdapter,
+  modelTargetOf,
   type ModelTarget,
   responsesCodec,
   type SdkAdapterOptions,
@@ -48,11 +44,26 @@ export {
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
 export { partnerDigest } from "./lib/responses-marks.ts";
 export { type EncodedRequest } from "./lib/responses-request.ts";
+export {
+  capabilitiesOf,
+  type ModelQuery,
+  type ResolvedModel,
+  resolveModel,
+  unconfirmedModel,
+} from "./lib/resolve-model.ts";
 export { cutError, type DecoderOptions, startEvent } from "./lib/responses-stream.ts";
 export { providerErrorFromSdk } from "./lib/sdk-failure.ts";
 export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
 export { usageEvent } from "./lib/usage-fields.ts";
-export { asJson, callIdOf, isRecord, recordAt, stringAt, type WireRecord } from "./lib/wire-fields.ts";
+export {
+  asJson,
+  callIdOf,
+  isRecord,
+  listAt,
+  recordAt,
+  stringAt,
+  type WireRecord,
+} from "./lib/wire-fields.ts";
 export {
   isContent,
   isOwnPart,

@@ -40,7 +40,6 @@ export function createOpenRouterAdapter(options: OpenRouterAdapterOptions = {}):
       name: "OpenRouter",
       keyPage: "https://openrouter.ai/settings/keys",
       baseUrl: OPENROUTER_BASE_URL,
-      role: "instant",
       reasoning: OPENROUTER_EFFORTS,
       codec: routedCodec(options.routing),
       loadClient: async (client) => new (await import("openai/client")).OpenAI(client),

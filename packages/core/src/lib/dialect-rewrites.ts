@@ -55,6 +55,22 @@ export const inlineReference: Rewrite = (schema, context) => {
   return target === undefined ? undefined : inlineReference({ ...target, ...rest }, context);
 };
 
+/** Only `$defs` of the root can be referred to: what any other reference points at takes its place. */
+export const rootDefinitions: Rewrite = (schema, context) => {
+  const { $ref: reference } = schema;
+  const isKnown = typeof reference !== "string" || /^#\/\$defs\/[^/]+$/.test(reference);
+  if (isKnown && schema["definitions"] === undefined) return schema;
+  const rest = without(schema, "definitions");
+  return isKnown ? rest : inlineReference(rest, context);
+};
+
+/** A `const` that is text or a number is an enumeration of one. */
+export const singleEnum: Rewrite = (schema) => {
+  const { const: only } = schema;
+  if (typeof only !== "string" && typeof only !== "number") return schema;
+  return { ...without(schema, "const"), enum: [only] };
+};
+
 /** A `$ref` may have no keywords beside it: they move around it. */
 export const loneReference: Rewrite = (schema) => {
   const { $ref, $defs, definitions, ...beside } = schema;

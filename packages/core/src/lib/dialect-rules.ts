@@ -9,7 +9,8 @@ export type SchemaDialect =
   | "anthropic-output"
   | "openai"
   | "openai-strict"
-  | "gemini-openapi";
+  | "gemini-openapi"
+  | "gemini-json";
 
 /** What a dialect takes. What is left out is as JSON Schema 2020-12 has it. */
 export interface DialectRules {
@@ -101,6 +102,23 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
       rewrites.typedAnything,
     ],
     allowed: words(`${GEMINI_KEYWORDS} minimum maximum minLength maxLength pattern`),
+    formats: words("enum date-time"),
+  },
+  "gemini-json": {
+    source:
+      "@google/genai 3.3.0, GenerateContentConfig.responseJsonSchema and FunctionDeclaration.parametersJsonSchema; also what recorded requests hold that were answered 200 (fixtures google/Client_Tests_*, test_google_*_native_output; 2026-11-30)",
+    noBooleanSchemas: true,
+    rewrites: [
+      rewrites.rootDefinitions,
+      rewrites.mergeAllOf,
+      rewrites.inclusiveBounds,
+      rewrites.singleEnum,
+      rewrites.declaredItems,
+      rewrites.loneReference,
+    ],
+    allowed: words(
+      "type format title description enum items prefixItems minItems maxItems minimum maximum anyOf oneOf properties additionalProperties required $ref $defs pattern minLength maxLength",
+    ),
     formats: words("enum date-time"),
   },
 };

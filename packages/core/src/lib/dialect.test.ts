@@ -285,6 +285,57 @@ describe("gemini-openapi", () => {
   });
 });
 
+describe("gemini-json", () => {
+  const json = (schema: JsonSchema, more?: JsonSchemaObject): unknown =>
+    property(schema, "gemini-json", more);
+
+  it("sends what the full JSON Schema field takes as it is", () => {
+    const taken: JsonSchema = {
+      type: ["string", "null"],
+      enum: ["a", null],
+      title: "T",
+      description: "D",
+      pattern: "^a",
+      minLength: 1,
+      maxLength: 2,
+    };
+    const tuple: JsonSchema = { type: "array", prefixItems: [{ type: "number" }], minItems: 1, maxItems: 1 };
+    const union: JsonSchema = {
+      oneOf: [{ type: "string" }, { type: "object", properties: {}, additionalProperties: false }],
+    };
+    const schema = object({ taken, tuple, union }, { additionalProperties: false, required: ["taken"] });
+    expect(compileSchema(schema, "gemini-json")).toMatchObject({ schema, lossless: true, losses: [] });
+  });
+  it("field B1: bounds and literals are said in keywords the field has, the rest in words", () => {
+    expect(json({ type: "integer", exclusiveMinimum: 0 })).toEqual({ type: "integer", minimum: 1 });
+    expect(json({ const: "cat" })).toEqual({ enum: ["cat"] });
+    expect(json({ type: "object", propertyNames: { pattern: "^a" } })).toEqual({
+      type: "object",
+      description: 'propertyNames: {"pattern":"^a"}',
+    });
+    expect(json({ type: "boolean", const: true })).toEqual({ type: "boolean", description: "const: true" });
+  });
+  it("field B2: other formats than enum and date-time are said in words", () => {
+    expect(json({ type: "string", format: "uri" })).toEqual({ type: "string", description: "format: uri" });
+    expect(json({ type: "string", format: "date-time" })).toEqual({ type: "string", format: "date-time" });
+  });
+  it("field B5: keeps references to definitions of the root alone in their schema, and puts all others in place", () => {
+    const $defs: Record<string, JsonSchema> = { a: { type: "string" } };
+    const more: JsonSchemaObject = { required: ["a"], $defs, definitions: { b: { type: "number" } } };
+    expect(json({ $ref: "#/$defs/a", description: "D" }, more)).toEqual({
+      description: "D",
+      anyOf: [{ $ref: "#/$defs/a" }],
+    });
+    expect(json({ $ref: "#/definitions/b", description: "D" }, more)).toEqual({
+      type: "number",
+      description: "D",
+    });
+    const { schema, losses } = compileSchema(object({ a: { $ref: "#/definitions/b" } }, more), "gemini-json");
+    expect(schema).toEqual({ type: "object", properties: { a: { type: "number" } }, required: ["a"], $defs });
+    expect(losses.map(({ keyword, action }) => [keyword, action])).toEqual([["$ref", "inlined"]]);
+  });
+});
+
 describe("openai-strict", () => {
   it("field B4: closes every object and asks for optional properties as a union with null, which restore removes", () => {
     const schema = object(
@@ -477,6 +528,9 @@ describe("the stand-ins for the providers", () => {
     ["gemini-openapi", object({ a: { type: "integer", enum: [1] } })],
     ["gemini-openapi", object({ a: { type: "object" } })],
     ["gemini-openapi", object({ a: { type: "array" } })],
+    ["gemini-json", object({ a: { type: "integer", exclusiveMinimum: 0 } })],
+    ["gemini-json", object({ a: { $ref: "#/definitions/a" } }, { definitions: { a: {} } })],
+    ["gemini-json", object({ a: { $ref: "#/$defs/a", title: "A" } }, { $defs: { a: {} } })],
     ["openai", object({}, { anyOf: [{}] })],
     ["openai", object({ a: { type: "array" } })],
     ["anthropic", object({}, { oneOf: [{}] })],
@@ -607,9 +661,19 @@ function toolSchemas(
     const declared = tools
       .flatMap((tool) => [tool["functionDeclarations"] ?? []].flat())
       .filter(isPlainObject);
-    return declared.flatMap(({ parameters }) =>
-      parameters === undefined ? [] : [{ dialect: "gemini-openapi" as const, schema: parameters }],
-    );
+    const config = isPlainObject(body) ? body["generationConfig"] : undefined;
+    const answer = isPlainObject(config) ? config["responseJsonSchema"] : undefined;
+    const json = [
+      ...declared.map((tool) => tool["parametersJsonSchema"] ?? tool["parameters_json_schema"]),
+      // The stand-in wants an object at the root, which an answer need not be.
+      ...(isPlainObject(answer) && answer["type"] === "object" ? [answer] : []),
+    ].filter((schema) => schema !== undefined);
+    return [
+      ...json.map((schema) => ({ dialect: "gemini-json" as const, schema: withoutDollarSchema(schema) })),
+      ...declared.flatMap(({ parameters }) =>
+        parameters === undefined ? [] : [{ dialect: "gemini-openapi" as const, schema: parameters }],
+      ),
+    ];
   }
   if (provider === "anthropic")
     return tools.flatMap((tool) =>
@@ -625,6 +689,13 @@ function toolSchemas(
       ? []
       : [{ dialect: strict === true ? ("openai-strict" as const) : ("openai" as const), schema: parameters }],
   );
+}
+
+/** `$schema` is taken at the root, and never sent by us. */
+function withoutDollarSchema(schema: unknown): unknown {
+  if (!isPlainObject(schema)) return schema;
+  const { $schema: _, ...rest } = schema;
+  return rest;
 }
 
 function violations(compiled: CompiledSchema, dialect: SchemaDialect): readonly string[] {
@@ -688,6 +759,11 @@ const STRICT_FIELDS =
   "type title description properties required additionalProperties items anyOf enum const $ref $defs definitions pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems".split(
     " ",
   );
+// The doc comment of responseJsonSchema in @google/genai 3.3.0, and what recorded requests hold beside it.
+const GEMINI_JSON_FIELDS =
+  "type format title description enum items prefixItems minItems maxItems minimum maximum anyOf oneOf properties additionalProperties required $ref $defs $id $anchor pattern minLength maxLength default".split(
+    " ",
+  );
 const STRICT_FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid".split(" ");
 
 function nodeViolations(node: Record<string, unknown>, dialect: SchemaDialect): readonly string[] {
@@ -729,6 +805,13 @@ function nodeViolations(node: Record<string, unknown>, dialect: SchemaDialect): 
       required.every((name) => Object.hasOwn(properties, String(name))),
       "required is not defined",
     );
+  }
+  if (dialect === "gemini-json") {
+    const unknown = unknownFields(GEMINI_JSON_FIELDS).join();
+    check(unknown === "", `not supported: ${unknown}`);
+    const beside = Object.keys(node).filter((keyword) => !keyword.startsWith("$"));
+    check(!("$ref" in node) || beside.length === 0, "$ref with other keywords");
+    check(!("$ref" in node) || /^#\/\$defs\/[^/]+$/.test(String(node["$ref"])), "$ref to no definition");
   }
   if (dialect === "openai-strict") {
     check(unknownFields(STRICT_FIELDS).length === 0, `not permitted: ${unknownFields(STRICT_FIELDS).join()}`);

@@ -10,10 +10,10 @@ import { ConfigError, type ProviderError } from "./errors.ts";
 import type { FailureReading } from "./http-failure.ts";
 import type { JsonObject } from "./json.ts";
 import { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./model-call.ts";
-import { capabilitiesOf, resolveModel, unconfirmedModel, UNKNOWN_ABILITIES } from "./model-policy.ts";
-import type { ModelPrice, ModelRole, ReasoningLevels, ResolvedModel } from "./model-policy.ts";
+import { type ModelPrice, type ModelRole, type ReasoningLevels, UNKNOWN_ABILITIES } from "./model-policy.ts";
 import type { Ports } from "./ports.ts";
 import { createRedactor } from "./redactor.ts";
+import { capabilitiesOf, type ResolvedModel, resolveModel, unconfirmedModel } from "./resolve-model.ts";
 import { requestWithRetry } from "./request-with-retry.ts";
 import { type EncodedRequest, toResponsesBody } from "./responses-request.ts";
 import { createResponsesDecoder, type DecoderOptions } from "./responses-stream.ts";
@@ -175,7 +175,7 @@ export function createSdkAdapter<Client>(
   }
   const role = options.role ?? its.role;
   const resolved = resolveModel({ provider, model: options.model, role, env });
-  const target = targetOf(resolved, its.reasoning);
+  const target = modelTargetOf(resolved, its.reasoning);
   const redactor = createRedactor({ secrets: [apiKey] });
   const baseURL = options.baseUrl ?? env[`${prefix}_BASE_URL`] ?? its.baseUrl ?? null;
   const client = lazily(
@@ -201,7 +201,11 @@ export function createSdkAdapter<Client>(
   });
 }
 
-function targetOf({ provider, model, row }: ResolvedModel, reasoning: ReasoningLevels = "none"): ModelTarget {
+/** What a resolved model can do; `reasoning` for one outside the policy table. */
+export function modelTargetOf(
+  { provider, model, row }: ResolvedModel,
+  reasoning: ReasoningLevels = "none",
+): ModelTarget {
   return {
     provider,
     model,

@@ -1,7 +1,8 @@
 /** OpenAI-shaped usage bodies become our disjoint five numbers. */
 
 import { type ModelEvent, NO_USAGE, type Usage } from "./adapter.ts";
-import { costOf, type ModelPrice } from "./model-policy.ts";
+import type { ModelPrice } from "./model-policy.ts";
+import { costOf } from "./resolve-model.ts";
 
 /** Where a dialect keeps its counts, as dotted paths; the first path that holds a number is taken. */
 export interface UsageFields {

@@ -7,7 +7,8 @@ import { defined } from "./defined.ts";
 import { ConfigError } from "./errors.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { type ContentPart, type Part, partsOf, type ProviderPart } from "./message.ts";
-import { type ModelAbilities, nearestLevel, type ReasoningLevels } from "./model-policy.ts";
+import type { ModelAbilities, ReasoningLevels } from "./model-policy.ts";
+import { nearestLevel } from "./resolve-model.ts";
 
 /** Differences between servers that both OpenAI-shaped codecs share. Each value has its source in the adapter's quirks file. */
 export interface WireQuirks {
@@ -80,6 +81,9 @@ export function isContent(part: Part): part is ContentPart {
 export function contentUrl(part: Exclude<ContentPart, { readonly type: "text" }>): string {
   return part.url ?? `data:${part.mediaType};base64,${part.data ?? ""}`;
 }
+
+/** Rewrites of these keywords say the same in other words; the others also change what an answer looks like. */
+const SAME_VALUES = /^(exclusiveMinimum|exclusiveMaximum|allOf|items)$/;
 
 class Planner {
   readonly #request: ModelRequest;
@@ -178,7 +182,10 @@ class Planner {
       return undefined;
     }
     const { losses, schema, strict } = compileSchema(format.schema, quirks.dialect);
-    if (!losses.some((loss) => loss.action === "rewritten")) return { name: format.name, schema, strict };
+    const changesValues = losses.some(
+      ({ action, keyword }) => action === "rewritten" && !SAME_VALUES.test(keyword),
+    );
+    if (!changesValues) return { name: format.name, schema, strict };
     // The answer's text is not rewritten on the way back, so a schema that had to be rewritten is sent as it is.
     const asIs = compileSchema(format.schema, "json-schema-2020-12").schema;
     return { name: format.name, schema: asIs, strict: false };

@@ -2,14 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { NO_USAGE } from "./adapter.ts";
-import {
-  capabilitiesOf,
-  costOf,
-  MODEL_POLICY,
-  nearestLevel,
-  POLICY_VERSION,
-  resolveModel,
-} from "./model-policy.ts";
+import { MODEL_POLICY, POLICY_VERSION } from "./model-policy.ts";
+import { capabilitiesOf, costOf, nearestLevel, resolveModel } from "./resolve-model.ts";
 
 describe("resolveModel", () => {
   it("prefers the explicit model, then the environment, then the role, then the provider's default", () => {
@@ -32,6 +26,15 @@ describe("resolveModel", () => {
       resolvedBy: "default",
       role: "expert",
       policyVersion: POLICY_VERSION,
+    });
+  });
+
+  it("has a default role per provider", () => {
+    expect(resolveModel({ provider: "gemini", env: {} })).toMatchObject({
+      model: "gemini-3.8-flash",
+      role: "instant",
+      resolvedBy: "default",
+      reasoning: "medium",
     });
   });
 
