@@ -70,21 +70,29 @@ type What = Omit<Reading, "file" | "response" | "api" | "split">;
 interface Wire {
   readonly api: RegExp;
   readonly provider: RegExp;
+  /** True where a server may answer with one whole body as well. */
+  readonly bodies?: true;
+  /** True where arguments travel as text, so that their text can be compared. */
+  readonly argsAsText?: true;
   make(baseUrl: string): AIAdapter;
-  /** Which of our disjoint counts the wire's two numbers are. */
-  usage(usage: ModelReply["usage"]): readonly [number, number];
+  /** The wire's two numbers, put together from our disjoint counts. */
+  usage(reply: ModelReply): readonly [number, number];
 }
 
 const COMMON = { apiKey: "sk-recorded-000000", model: "recorded", limits: { retries: 0 } } as const;
 
-type Counts = ModelReply["usage"];
-const inclusive = ({
-  input,
-  cacheRead,
-  cacheWrite,
-  output,
-  reasoning,
-}: Counts): readonly [number, number] => [input + cacheRead + cacheWrite, output + reasoning];
+/** OpenAI counts cached tokens as input and reasoning as output; xAI's chat completions state reasoning beside it. */
+function chatCounts(reply: ModelReply): readonly [number, number] {
+  const [input, output] = responsesCounts(reply);
+  return [input, /^grok/.test(reply.reportedModel ?? "") ? reply.usage.output : output];
+}
+
+function responsesCounts({ usage }: ModelReply): readonly [number, number] {
+  const { input, cacheRead, cacheWrite, output, reasoning } = usage;
+  return [input + cacheRead + cacheWrite, output + reasoning];
+}
+
+const OPENAI_SHAPED = { bodies: true, argsAsText: true } as const;
 
 /** The first that fits reads a file. */
 const WIRES: readonly Wire[] = [
@@ -92,44 +100,41 @@ const WIRES: readonly Wire[] = [
     api: /^Messages/,
     provider: /./,
     make: (baseUrl) => createAnthropicAdapter({ ...COMMON, baseUrl }),
-    usage: ({ input, output, reasoning }) => [input, output + reasoning],
+    usage: ({ usage: { input, output, reasoning } }) => [input, output + reasoning],
   },
   {
     api: /^generateContent/,
     provider: /./,
     make: (baseUrl) => createGeminiAdapter({ ...COMMON, baseUrl }),
-    usage: ({ input, cacheRead, output }) => [input + cacheRead, output],
+    usage: ({ usage: { input, cacheRead, output } }) => [input + cacheRead, output],
   },
   {
+    ...OPENAI_SHAPED,
     api: /^(Open )?Responses/,
     provider: /^xai$/,
     make: (baseUrl) => createXaiAdapter({ ...COMMON, baseUrl }),
-    usage: inclusive,
+    usage: responsesCounts,
   },
   {
+    ...OPENAI_SHAPED,
     api: /^(Open )?Responses/,
     provider: /./,
     make: (baseUrl) => createOpenAIAdapter({ ...COMMON, baseUrl }),
-    usage: inclusive,
+    usage: responsesCounts,
   },
   {
+    ...OPENAI_SHAPED,
     api: /^Chat Completions/,
     provider: /^openrouter$/,
     make: (baseUrl) => createOpenRouterAdapter({ ...COMMON, baseUrl }),
-    usage: inclusive,
+    usage: chatCounts,
   },
   {
-    api: /^Chat Completions/,
-    provider: /^xai$/,
-    make: (baseUrl) => createOpenAIAdapter({ ...COMMON, baseUrl, api: "chat" }),
-    // xAI's chat completions state reasoning beside the output, not within it.
-    usage: ({ input, cacheRead, cacheWrite, output }) => [input + cacheRead + cacheWrite, output],
-  },
-  {
+    ...OPENAI_SHAPED,
     api: /^Chat Completions/,
     provider: /./,
     make: (baseUrl) => createOpenAIAdapter({ ...COMMON, baseUrl, api: "chat" }),
-    usage: inclusive,
+    usage: chatCounts,
   },
 ];
 
@@ -139,17 +144,17 @@ async function readTwice(
   { server, split }: { readonly server: ReplyServer; readonly split: number },
 ): Promise<What & Pick<Reading, "split">> {
   const isJson = reply.status === 200 && reply.headers["content-type"]?.includes("json") === true;
-  if (isJson) return { ...UNSUPPORTED, split: "-" };
+  if (isJson && wire.bodies !== true) return { ...UNSUPPORTED, split: "-" };
   const whole = await readOnce(wire, server.urlOf(reply, 0));
   if (split === 0) return { ...whole, split: "-" };
   const pieces = await readOnce(wire, server.urlOf(reply, split));
   return { ...whole, split: JSON.stringify(pieces) === JSON.stringify(whole) ? "same" : "different" };
 }
 
-/** Adapters ask for streams alone, so a whole body is nothing they read. */
+/** A whole body on a wire whose only answer to our request is a stream. */
 const UNSUPPORTED: What = {
   outcome: "unsupported",
-  finish: "a whole body; adapters read streams",
+  finish: "a whole body where a stream is asked for",
   text: "",
   calls: [],
   usage: null,
@@ -158,14 +163,14 @@ const UNSUPPORTED: What = {
 async function readOnce(wire: Wire, baseUrl: string): Promise<What> {
   try {
     const reply = await wire.make(baseUrl).chat({ messages: [{ role: "user", content: "x" }] });
-    const { text, finishReason, usage } = reply;
+    const { text, finishReason } = reply;
     const digest = createHash("sha256").update(text).digest("hex").slice(0, 10);
     return {
       outcome: "ok",
       finish: finishReason,
       text: `${Array.from(text).length} ${digest}`,
-      calls: callsOf(reply),
-      usage: wire.usage(usage),
+      calls: callsOf(reply, wire.argsAsText === true),
+      usage: wire.usage(reply),
     };
   } catch (cause) {
     const kind = cause instanceof ProviderError ? `${cause.kind}: ` : "";
@@ -175,10 +180,11 @@ async function readOnce(wire: Wire, baseUrl: string): Promise<What> {
 }
 
 /** The calls in order, those among them that the provider ran itself. */
-function callsOf({ parts, toolCalls }: ModelReply): Reading["calls"] {
+function callsOf({ parts, toolCalls }: ModelReply, argsAsText: boolean): Reading["calls"] {
   const texts = new Map(toolCalls.map(({ callId, argsText }) => [callId, argsText]));
   return parts.flatMap((part): (readonly [string, string])[] => {
-    if (part.type === "tool_call") return [[part.name, texts.get(part.callId) ?? JSON.stringify(part.args)]];
+    const text = part.type === "tool_call" && argsAsText ? texts.get(part.callId) : undefined;
+    if (part.type === "tool_call") return [[part.name, text ?? JSON.stringify(part.args)]];
     if (part.type !== "provider" || !isPlainObject(part.data)) return [];
     const { type, name, input } = part.data;
     const isCall = typeof type === "string" && type.endsWith("_tool_use");
