@@ -1,6 +1,6 @@
 /**
- * A fake OpenAI on the loopback: chat completions and responses, as JSON and as server-sent events. The model's name
- * is its script (fake-script.ts). It adds no delay and keeps no conversation: everything it knows of one is in the
+ * A fake OpenAI on the loopback: chat completions and responses, as JSON and as server-sent events; streamed also
+ * Anthropic's messages and Gemini's generateContent. The model's name is its script (fake-script.ts). It adds no delay and keeps no conversation: everything it knows of one is in the
  * request. `GET /stats` says what was asked of it.
  *
  * As a program: `node benchmarks/fake-openai-server.ts [port]`.
@@ -8,6 +8,8 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { answerChatCompletion } from "./fake-chat-completions.ts";
+import { answerContent } from "./fake-generate-content.ts";
+import { answerMessage } from "./fake-messages.ts";
 import { type FakeReply, type FakeRequest, isObject, readText } from "./fake-reply.ts";
 import { answerResponse } from "./fake-responses.ts";
 import { scriptOf } from "./fake-script.ts";
@@ -70,7 +72,7 @@ class FakeHandler {
     if (!isObject(body)) return sendJson(response, 400, toError("The body is not a JSON object."));
     const answer = answererOf(path);
     if (answer === undefined) return sendJson(response, 404, toError(`There is no ${path}.`));
-    const model = readText(body["model"]) ?? "";
+    const model = readText(body["model"]) ?? /\/models\/([^/:]+):/.exec(path)?.[1] ?? "";
     const asked: FakeRequest = { body, model, script: scriptOf(model), replyId: this.#requests };
     const writes = this.#cache.get(cacheKey(path, asked));
     if (writes !== undefined) return sendEvents(response, writes);
@@ -94,12 +96,15 @@ class FakeHandler {
 function answererOf(path: string): ((request: FakeRequest) => FakeReply) | undefined {
   if (path.endsWith("/chat/completions")) return answerChatCompletion;
   if (path.endsWith("/responses")) return answerResponse;
+  if (path.endsWith("/messages")) return answerMessage;
+  if (path.endsWith(":streamGenerateContent")) return answerContent;
   return undefined;
 }
 
 /** Only streamed long texts are worth it; "" means no caching. */
 function cacheKey(path: string, { body, model, script }: FakeRequest): string {
-  return script.deltas > 0 && body["stream"] === true ? `${path} ${model}` : "";
+  const streams = body["stream"] === true || path.endsWith(":streamGenerateContent");
+  return script.deltas > 0 && streams ? `${path} ${model}` : "";
 }
 
 function groupEvents(events: readonly string[]): readonly string[] {

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type FakeOpenAI, startFakeOpenAI } from "./fake-openai-server.ts";
 import { measureDeltas, measureRounds } from "./measure-agents.ts";
+import { measureAdapters } from "./measure-adapters.ts";
 import { measureColdStart } from "./measure-cold-start.ts";
 import { measureExecute } from "./measure-execute.ts";
 import { measureFootprint } from "./measure-footprint.ts";
@@ -30,6 +31,7 @@ interface Settings {
 const PARTS = {
   rounds: measureRounds,
   deltas: measureDeltas,
+  adapters: measureAdapters,
   cold: measureColdStart,
   execute: measureExecute,
   recording: measureRecording,

@@ -20,6 +20,7 @@ if (values.dir === undefined || !Number.isInteger(split) || split < 0) {
   process.exit(2);
 }
 
+process.stdout.on("error", () => process.exit(0)); // whoever read has seen enough
 const readings: Reading[] = [];
 for await (const reading of replayFolder(values.dir, { split })) {
   readings.push(reading);
