@@ -84,7 +84,7 @@ const COMMON = { apiKey: "sk-recorded-000000", model: "recorded", limits: { retr
 /** OpenAI counts cached tokens as input and reasoning as output; xAI's chat completions state reasoning beside it. */
 function chatCounts(reply: ModelReply): readonly [number, number] {
   const [input, output] = responsesCounts(reply);
-  return [input, /^grok/.test(reply.reportedModel ?? "") ? reply.usage.output : output];
+  return [input, reply.reportedModel?.startsWith("grok") === true ? reply.usage.output : output];
 }
 
 function responsesCounts({ usage }: ModelReply): readonly [number, number] {

@@ -1,6 +1,6 @@
 /** What one run holds while it goes through its phases. */
 
-import { describeThrown, isThrownError } from "./describe-thrown.ts";
+import { describeThrown } from "./describe-thrown.ts";
 import { type ModelReply, type ModelRequest, NO_USAGE, type Usage, addUsage } from "./adapter.ts";
 import type { CallScope } from "./call-context.ts";
 import { CallGuard } from "./call-guard.ts";
@@ -24,19 +24,12 @@ import { RunLog } from "./run-log.ts";
 import { checkLoopOptions } from "./check-loop-options.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { composeInstructions, createRunContext, describeStart, knownMessages } from "./run-start.ts";
+import { RunStop } from "./run-stop.ts";
 import type { Redact } from "./sealed.ts";
 import { RunTools } from "./run-tools.ts";
 import { ToolRegistry } from "./registry.ts";
 
-/** Why a run was stopped from outside. */
-interface Stop {
-  readonly stopReason: StopReason;
-  readonly reason: string;
-}
-
 const MAX_CONCURRENT_CALLS = 8;
-/** Why whatever outlives its run is aborted; made once, since an error is costly and every run ends. */
-const RUN_OVER = new DOMException("The run has ended.", "AbortError");
 
 /** One run's state. Phases read it and change it through its methods only. */
 export class RunState {
@@ -46,7 +39,7 @@ export class RunState {
   readonly tools: RunTools;
   readonly log: RunLog;
   readonly guard: CallGuard;
-  readonly #controller = new AbortController();
+  readonly #stop = new RunStop();
   readonly #gate = createGate(MAX_CONCURRENT_CALLS);
   readonly #digester = new RequestDigester();
   readonly #late: LateHandlers;
@@ -57,14 +50,10 @@ export class RunState {
   #clean: readonly Message[] | undefined;
   readonly #callIds = new Set<string>();
   #messages: readonly Message[];
-  #stop: Stop | undefined;
   #partialUsage: Usage = NO_USAGE;
   #usage: Usage = NO_USAGE;
   #rounds = 0;
   #callSeq = 0;
-  #release: () => void = () => {};
-  /** Who waits for something that a stopped run does not wait for. */
-  readonly #waiting = new Set<(reason: unknown) => void>();
 
   constructor(
     options: LoopOptions,
@@ -75,7 +64,7 @@ export class RunState {
     this.options = options;
     this.hooks = hooks;
     const { resumption, replay } = hooks;
-    this.context = createRunContext(options, this.#controller.signal);
+    this.context = createRunContext(options, this.#stop.signal);
     this.tools = new RunTools(options.tools ?? new ToolRegistry());
     this.guard = new CallGuard(this.context.limits);
     this.#messages = options.messages;
@@ -260,37 +249,23 @@ export class RunState {
 
   /** Aborts the run for the caller. */
   abort(reason: unknown = "aborted by the caller"): void {
-    this.#stopFor({ stopReason: "caller_abort", reason: describeReason(reason) }, reason);
+    if (!this.log.ended) this.#stop.abort(reason);
   }
 
   /** The value, or a rejection as soon as the run is stopped; a stopped run waits for nobody. */
   untilStopped<T>(value: Promise<T>): Promise<T> {
-    const { signal } = this.#controller;
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) reject(signal.reason);
-      this.#waiting.add(reject);
-      value.then(
-        (given) => {
-          this.#waiting.delete(reject);
-          resolve(given);
-        },
-        (cause: unknown) => {
-          this.#waiting.delete(reject);
-          reject(cause);
-        },
-      );
-    });
+    return this.#stop.until(value);
   }
 
   /** Throws when the run was stopped or its store failed. */
   throwIfStopped(): void {
     if (this.log.failure !== undefined) throw this.log.failure;
-    if (this.#stop !== undefined) throw this.#controller.signal.reason ?? new Error(this.#stop.reason);
+    if (this.#stop.why !== undefined) throw this.#stop.signal.reason;
   }
 
   /** How a run ends that a throw took out of its loop. */
   endingOf(cause: unknown): Ending {
-    const stop = this.#stop;
+    const stop = this.#stop.why;
     if (stop?.stopReason === "time_budget") return { status: "limit_reached", stopReason: "time_budget" };
     if (stop !== undefined) return { status: "cancelled", ...stop };
     if (!OpenFunctionsError.is(cause)) {
@@ -308,8 +283,7 @@ export class RunState {
 
   /** Stops the clock and everything that still runs. */
   stop(): void {
-    this.#release();
-    this.#abortWork(RUN_OVER);
+    this.#stop.end();
   }
 
   #lint(): void {
@@ -327,7 +301,7 @@ export class RunState {
     const system = this.#instructions.text;
     return {
       messages: this.#messages,
-      signal: this.#controller.signal,
+      signal: this.#stop.signal,
       ...(system === "" ? {} : { system }),
       ...(tools.length === 0 ? {} : { tools }),
       ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
@@ -363,42 +337,10 @@ export class RunState {
     return this.tools.view.getAll().some((tool) => !isReadOnly(tool.contract));
   }
 
-  /** Follows the caller's signal, the parent's signal and the wall clock. */
   #watch(): void {
-    const { signal, parent } = this.options;
-    const onCaller = (): void => this.abort(signal?.reason);
-    const onParent = (): void =>
-      this.#stopFor(
-        { stopReason: "parent_cancelled", reason: "the parent run was cancelled" },
-        parent?.signal.reason,
-      );
-    const cancelTimer = this.context.ports.clock.after(this.context.limits.wallMs, () => {
-      this.#stopFor(
-        { stopReason: "time_budget", reason: "the run's time is up" },
-        new DOMException("The run's time is up.", "TimeoutError"),
-      );
-    });
-    signal?.addEventListener("abort", onCaller, { once: true });
-    parent?.signal.addEventListener("abort", onParent, { once: true });
-    this.#release = () => {
-      cancelTimer();
-      signal?.removeEventListener("abort", onCaller);
-      parent?.signal.removeEventListener("abort", onParent);
-    };
-    if (signal?.aborted === true) onCaller();
-    if (parent?.signal.aborted === true) onParent();
-  }
-
-  #stopFor(stop: Stop, reason: unknown): void {
-    if (this.#stop !== undefined || this.log.ended) return;
-    this.#stop = stop;
-    this.#abortWork(reason ?? new DOMException(stop.reason, "AbortError"));
-  }
-
-  #abortWork(reason: unknown): void {
-    if (this.#controller.signal.aborted) return;
-    this.#controller.abort(reason);
-    for (const reject of this.#waiting) reject(reason);
+    const { signal: caller, parent } = this.options;
+    const { limits, ports } = this.context;
+    this.#stop.watch({ caller, parent: parent?.signal, wallMs: limits.wallMs, clock: ports.clock });
   }
 }
 
@@ -406,9 +348,4 @@ function stopReasonOf(error: OpenFunctionsError): StopReason {
   if (error.code === "context_overflow") return "context_overflow";
   if (error.code === "protocol_error") return "protocol_error";
   return error.fault === "provider" ? "provider_error" : "internal_error";
-}
-
-function describeReason(reason: unknown): string {
-  const isTold = typeof reason === "string" || isThrownError(reason);
-  return isTold ? describeThrown(reason) : "aborted by the caller";
 }
