@@ -12,7 +12,7 @@ import { closeRun, countChecks, runCheck } from "./steps.mjs";
 import { exampleFiles, publishedPackages } from "./workspace.mjs";
 
 const FLOOR = "22.18.0";
-const CONSUMED = ["@openfunctions/core", "@openfunctions/adapter-openai", "@openfunctions/mcp-server"];
+const CONSUMED = /^@openfunctions\/(core|adapter-.+|mcp-server)$/;
 const ALLOWED_IN_TARBALL =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/licenses\/.+\.txt|dist\/.+\.(js|d\.ts|schema\.json))$/;
 const NODE_TYPES = "@types/node@22.18.0";
@@ -72,7 +72,7 @@ function checkContents(name, paths) {
 
 function checkConsumer(folder, { tarballs, env }) {
   cpSync(join(root, "scripts", "consumer"), folder, { recursive: true });
-  const files = tarballs.filter(({ name }) => CONSUMED.includes(name)).map(({ file }) => file);
+  const files = tarballs.filter(({ name }) => CONSUMED.test(name)).map(({ file }) => file);
   writeFileSync(
     join(folder, "package.json"),
     `${JSON.stringify({ name: "consumer", private: true, type: "module" })}\n`,

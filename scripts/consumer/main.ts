@@ -1,9 +1,23 @@
 // What a user's first file does, against the packed packages: it must compile without skipLibCheck and run.
 import { strict as assert } from "node:assert";
 
+import { createAnthropicAdapter } from "@openfunctions/adapter-anthropic";
+import { createGeminiAdapter } from "@openfunctions/adapter-gemini";
+import { createLocalAdapter } from "@openfunctions/adapter-local";
 import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
+import { createOpenRouterAdapter } from "@openfunctions/adapter-openrouter";
+import { createXaiAdapter } from "@openfunctions/adapter-xai";
 import { collect, defineTool, ok, ToolRegistry, type AIAdapter } from "@openfunctions/core";
-import { scriptedAdapter } from "@openfunctions/core/testing";
+import {
+  anthropicFixtures,
+  chatFixtures,
+  geminiFixtures,
+  openRouterFixtures,
+  responsesFixtures,
+  scriptedAdapter,
+  startFakeModelServer,
+  type WireFixtures,
+} from "@openfunctions/core/testing";
 import { createMcpServer } from "@openfunctions/mcp-server";
 
 const add = defineTool({
@@ -32,8 +46,23 @@ const scripted: AIAdapter = scriptedAdapter([{ text: "done" }]);
 const reply = await collect(scripted.stream({ messages: [{ role: "user", content: "hi" }] }));
 assert.equal(reply.text, "done");
 
-const openai: AIAdapter = createOpenAIAdapter({ apiKey: "not-a-key", model: "gpt-5" });
-assert.equal(openai.provider, "openai");
+// Every adapter asks its provider's SDK, as it was packed, once.
+type Options = { readonly apiKey: string; readonly baseUrl: string; readonly model: string };
+const providers: [WireFixtures, (options: Options) => AIAdapter][] = [
+  [anthropicFixtures, createAnthropicAdapter],
+  [geminiFixtures, createGeminiAdapter],
+  [responsesFixtures, createOpenAIAdapter],
+  [responsesFixtures, createXaiAdapter],
+  [openRouterFixtures, createOpenRouterAdapter],
+  [chatFixtures, (options) => createLocalAdapter({ ...options, server: "vllm" })],
+];
+for (const [fixtures, make] of providers) {
+  const server = await startFakeModelServer([{ blocks: fixtures.stream({ text: ["hello"] }) }]);
+  const adapter = make({ apiKey: "not-a-key", baseUrl: server.url, model: "some-model" });
+  const { text } = await adapter.chat({ messages: [{ role: "user", content: "hi" }] });
+  assert.equal(text, "hello", adapter.provider);
+  await server.close();
+}
 assert.ok(createMcpServer(registry));
 
 console.log(`consumer ran on ${process.version}`);
