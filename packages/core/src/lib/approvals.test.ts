@@ -22,7 +22,7 @@ import { resumeRun } from "./resume-run.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 import { type RunStore, createMemoryRunStore } from "./run-store.ts";
-import { runLoop } from "./run-loop.ts";
+import { recordLacks, runLoop } from "./__fixtures__/replayed-loop.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { type Store, createMemoryStore } from "./store.ts";
 import { fakeClock } from "./testing/fakes.ts";
@@ -455,6 +455,7 @@ describe("approval attacks: none executes", () => {
   });
 
   it("arguments that hold a secret cannot wait, and say so; an edit cannot bring one in", async () => {
+    recordLacks("the secret in the arguments");
     const place = world();
     const secret = "sk-proj-abcdefghijklmnop1234567890";
     const { run } = start(place, [{ toolCalls: [remove(secret)] }, { text: "ok" }]);

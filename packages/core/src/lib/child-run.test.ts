@@ -6,7 +6,7 @@ import { userMessage } from "./message.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 import { type RunStore, createMemoryRunStore } from "./run-store.ts";
-import { runLoop } from "./run-loop.ts";
+import { runLoop } from "./__fixtures__/replayed-loop.ts";
 import type { LoopResult } from "./run-options.ts";
 import { scriptedAdapter } from "./testing/scripted-adapter.ts";
 

@@ -10,7 +10,7 @@ import { err, ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 import { createMemoryRunStore } from "./run-store.ts";
 import { runCall } from "./run-call.ts";
-import { runLoop } from "./run-loop.ts";
+import { runLoop } from "./__fixtures__/replayed-loop.ts";
 import { fakeClock } from "./testing/fakes.ts";
 import { scriptedAdapter } from "./testing/scripted-adapter.ts";
 import type { ToolDefinition } from "./tool.ts";

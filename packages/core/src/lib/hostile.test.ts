@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createPorts } from "./ports.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
-import { runLoop } from "./run-loop.ts";
+import { recordLacks, runLoop } from "./__fixtures__/replayed-loop.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { createMemoryRunStore } from "./run-store.ts";
 import { fakeClock } from "./testing/fakes.ts";
@@ -197,6 +197,7 @@ describe("ports that fail or hang", () => {
   });
 
   it("a redaction that throws leaves the value out of the record and is reported", async () => {
+    recordLacks("its values");
     const told: string[] = [];
     const redact = (): never => {
       throw new Error("no");

@@ -7,7 +7,7 @@ import { type Message, userMessage } from "./message.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 import type { AnyRunEvent } from "./run-event.ts";
-import { runLoop } from "./run-loop.ts";
+import { runLoop } from "./__fixtures__/replayed-loop.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { createMemoryRunStore } from "./run-store.ts";
 import { type ScriptStep, scriptedAdapter } from "./testing/scripted-adapter.ts";

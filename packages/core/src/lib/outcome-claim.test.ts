@@ -7,7 +7,7 @@ import { type AssurancePolicy, evaluateAssurance, pinPolicy } from "./assurance.
 import { decideFulfillment } from "./fulfillment.ts";
 import { claimOutcome, retireClaim } from "./outcome-claim.ts";
 import { checkRetry } from "./retry-check.ts";
-import { runLoop } from "./run-loop.ts";
+import { runLoop } from "./__fixtures__/replayed-loop.ts";
 import type { RunRecord } from "./run-record.ts";
 import { scriptedAdapter } from "./testing/scripted-adapter.ts";
 import { type Verification, type VerificationInput, recordVerification } from "./verification.ts";

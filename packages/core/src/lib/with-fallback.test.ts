@@ -9,7 +9,7 @@ import { userMessage } from "./message.ts";
 import { replayRun } from "./replay-run.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
-import { runLoop } from "./run-loop.ts";
+import { runLoop } from "./__fixtures__/replayed-loop.ts";
 import { createMemoryRunStore } from "./run-store.ts";
 import { type ScriptStep, scriptedAdapter } from "./testing/scripted-adapter.ts";
 import { withFallback } from "./with-fallback.ts";
