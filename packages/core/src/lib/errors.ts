@@ -47,6 +47,8 @@ const FAULT_BY_CODE = {
   store_failed: "environment",
   store_closed: "environment",
   store_migration: "environment",
+  embedding_failed: "environment",
+  embedding_mismatch: "environment",
   context_unavailable: "environment",
   connect_failed: "environment",
   connect_timeout: "environment",
