@@ -22,6 +22,8 @@ const FAULT_BY_CODE = {
   missing_values: "developer",
   invalid_argument: "developer",
   not_json: "developer",
+  empty_document: "developer",
+  too_large: "developer",
   invalid_history: "developer",
   unknown_tool: "model",
   invalid_input: "model",
