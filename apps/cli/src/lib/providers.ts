@@ -1,6 +1,6 @@
 /** The providers an app can ask: their names, the variables of their keys, and how each package is loaded, alone. */
 
-import type { LocalServer } from "@openfunctions/adapter-local";
+import type * as local from "@openfunctions/adapter-local";
 import { type AIAdapter, ConfigError } from "@openfunctions/core";
 import { resolveModel } from "@openfunctions/core/wire";
 
@@ -71,7 +71,7 @@ export const HOSTED_PROVIDERS: readonly HostedProvider[] = [
 ];
 
 /** The ids of local servers; `local` is whichever answers, or the one that `LOCAL_BASE_URL` names. */
-export const LOCAL_IDS: readonly LocalServer[] = ["ollama", "lmstudio", "llamacpp", "vllm", "local"];
+export const LOCAL_IDS: readonly local.LocalServer[] = ["ollama", "lmstudio", "llamacpp", "vllm", "local"];
 
 /** The hosted provider of an id or alias in lower case. */
 export function hostedProvider(id: string): HostedProvider | undefined {
@@ -84,7 +84,7 @@ export function loadHosted({ packageName, load }: HostedProvider): Promise<Creat
 }
 
 /** Loads the package of local servers and the offline adapter. Throws `ConfigError` (`package_missing`). */
-export function loadLocal(): Promise<typeof import("@openfunctions/adapter-local")> {
+export function loadLocal(): Promise<typeof local> {
   return found("@openfunctions/adapter-local", () => import("@openfunctions/adapter-local"));
 }
 
