@@ -8,7 +8,11 @@ import { rolldown } from "rolldown";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const { name, exports: entries = {}, bin = {} } = { ...manifest, ...manifest.publishConfig };
-const installed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+const installed = Object.keys({
+  ...manifest.dependencies,
+  ...manifest.optionalDependencies,
+  ...manifest.peerDependencies,
+});
 
 /** The sources of the entries that the packed package names, by the name of the file in dist. */
 function inputs() {

@@ -1,4 +1,4 @@
-// npm run readmes: copies the code that READMEs show from the programs that CI runs, so that what is shown
+// npm run readmes: copies the code that READMEs and docs/ show from the programs that CI runs, so that what is shown
 // compiles and works. A fence names its source, a file or a region of one, by its path from the root:
 //
 //   ```ts source="examples/01-tool/main.ts#define"
@@ -24,9 +24,13 @@ function readmes() {
     join(values.root, group, "README.md"),
     ...foldersIn(join(values.root, group)).flatMap((name) => filesBelow(join(values.root, group, name))),
   ]);
-  return [join(values.root, "README.md"), ...below].filter(
-    (path) => path.endsWith("README.md") && existsSync(path),
-  );
+  const pages = filesBelow(join(values.root, "docs")).filter((path) => path.endsWith(".md"));
+  return [
+    ...[join(values.root, "README.md"), ...below].filter(
+      (path) => path.endsWith("README.md") && existsSync(path),
+    ),
+    ...pages,
+  ];
 }
 
 function sync(path) {

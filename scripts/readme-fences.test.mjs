@@ -30,6 +30,17 @@ describe("readme-fences", () => {
     expect(run("--check").status).toBe(0);
   });
 
+  it("copies into every page below docs as well", () => {
+    mkdirSync(join(root, "docs", "x"), { recursive: true });
+    writeFileSync(
+      join(root, "docs", "x", "page.md"),
+      '```ts source="examples/01-x/main.ts#shown"\nold;\n```\n',
+    );
+    expect(run("--check").stdout).toContain("docs/x/page.md:1  differs from its source");
+    expect(run().status).toBe(0);
+    expect(readFileSync(join(root, "docs", "x", "page.md"), "utf8")).toContain("  go();");
+  });
+
   it("copies a whole file", () => {
     writeReadme('```ts source="examples/01-x/main.ts"\n```');
     expect(run().status).toBe(0);

@@ -38,6 +38,10 @@ try {
       },
       { name: "dependencies", run: checkDependencies },
       { name: "tests", run: runVitest },
+      {
+        name: "providers",
+        run: () => countChecks([bin("provider docs", ["tests/providers/main.ts", "--check"])]),
+      },
       { name: "examples", run: () => countChecks(exampleFiles(root).map(runExample)) },
       {
         name: "packages",

@@ -37,8 +37,8 @@ interface Outcome {
 }
 
 function environment(): Record<string, string> {
-  const { OPENAI_API_KEY: _key, LOCAL_BASE_URL: _url, ...rest } = process.env;
-  return { ...(rest as Record<string, string>), OPENFUNCTIONS_HOME: home };
+  const kept = Object.entries(process.env).filter(([name]) => !/(_API_KEY|_MODEL|_BASE_URL)$/.test(name));
+  return { ...(Object.fromEntries(kept) as Record<string, string>), OPENFUNCTIONS_HOME: home };
 }
 
 function command(args: readonly string[], cwd = join(folder, "empty"), input = ""): Promise<Outcome> {

@@ -1,13 +1,23 @@
 /** Which model answers: what was asked for, else a key, else a local server, else the offline adapter. */
 
-import { createLocalAdapter, createOfflineAdapter, probeLocal } from "@openfunctions/adapter-local";
-import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
+import type { LocalServer } from "@openfunctions/adapter-local";
 import { type AIAdapter, ConfigError } from "@openfunctions/core";
+import {
+  HOSTED_PROVIDERS,
+  LOCAL_IDS,
+  hostedProvider,
+  keyVariable,
+  loadLocal,
+  makeHosted,
+  valueOf,
+} from "./providers.ts";
 
 /** What the caller wants; everything may be left out. */
 export interface ModelWish {
+  /** An id or alias, in any case. */
   readonly provider?: string;
   readonly model?: string;
+  /** Where keys, models and addresses are looked up. Default: `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
@@ -33,76 +43,103 @@ export function wishLike(
   };
 }
 
-const LOCAL_IDS = ["ollama", "lmstudio", "llamacpp", "vllm", "local"];
-const PROVIDERS = ["openai", ...LOCAL_IDS, "offline"];
+const ASKED = "you asked for it";
 
-/** Picks an adapter. Throws `ConfigError` for an unknown provider, a missing key, or a local server that does not answer. */
+interface Choice {
+  readonly model: string | undefined;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/**
+ * Picks an adapter, and loads the package of the one that is picked and no other. Without a provider it is the first
+ * whose key is set, in the order of `HOSTED_PROVIDERS`; then `LOCAL_BASE_URL`; then a local server that answers; then
+ * the offline adapter. Throws `ConfigError` for an unknown provider, a missing key or package, a model that nobody
+ * could be asked for, or a local server that does not answer.
+ */
 export async function chooseAdapter(wish: ModelWish = {}): Promise<ChosenModel> {
   const { provider, model, environment = process.env } = wish;
-  const named = model === undefined ? {} : { model };
-  if (provider === undefined) return chooseByWhatIsThere(named, environment);
+  const choice = { model, environment };
+  if (provider === undefined) return chooseByWhatIsThere(choice);
   const id = provider.toLowerCase();
-  if (id === "offline" && model !== undefined)
-    throw new ConfigError("The offline adapter has no models; leave --model out.", {
-      code: "invalid_config",
-    });
-  if (id === "offline") return { adapter: createOfflineAdapter(), reason: "you asked for it" };
-  if (id === "openai") return { adapter: createOpenAIAdapter(named), reason: "you asked for it" };
-  if (LOCAL_IDS.includes(id)) return chooseLocal(id, named, environment);
+  if (id === "offline") return chooseOffline(choice, ASKED);
+  const hosted = hostedProvider(id);
+  if (hosted !== undefined) return { adapter: await makeHosted(hosted, choice), reason: ASKED };
+  const local = LOCAL_IDS.find((known) => known === id);
+  if (local !== undefined) return chooseLocal(local, choice);
   throw new ConfigError(`There is no provider "${provider}".`, {
     code: "invalid_config",
-    hint: `Use one of ${PROVIDERS.join(", ")}.`,
+    hint: `Use one of ${[...HOSTED_PROVIDERS.flatMap(namesOf), ...LOCAL_IDS, "offline"].join(", ")}.`,
   });
 }
 
-async function chooseByWhatIsThere(
-  named: { readonly model?: string },
-  environment: NodeJS.ProcessEnv,
-): Promise<ChosenModel> {
-  if ((environment["OPENAI_API_KEY"] ?? "") !== "") {
-    return { adapter: createOpenAIAdapter(named), reason: "OPENAI_API_KEY is set" };
-  }
-  const set = localByEnvironment(named, environment);
-  if (set !== undefined) return set;
-  const [server] = await probeLocal();
-  const model = named.model ?? server?.models[0];
-  if (server !== undefined && model !== undefined) {
-    return {
-      adapter: createLocalAdapter({ server: server.server, baseUrl: server.baseUrl, model }),
-      reason: `${server.server} answers at ${server.baseUrl}`,
-    };
-  }
-  return { adapter: createOfflineAdapter(), reason: "there is no key and no local model server" };
+function namesOf({ id, aliases }: { readonly id: string; readonly aliases: readonly string[] }): string {
+  return [id, ...aliases].join(" or ");
 }
 
-/** `LOCAL_BASE_URL` names a server that is nowhere else looked for; it needs a model from `LOCAL_MODEL` or the caller. */
-function localByEnvironment(
-  named: { readonly model?: string },
-  environment: NodeJS.ProcessEnv,
-): ChosenModel | undefined {
-  const baseUrl = environment["LOCAL_BASE_URL"] ?? "";
-  const model = named.model ?? environment["LOCAL_MODEL"] ?? "";
-  if (baseUrl === "" || model === "") return undefined;
-  return { adapter: createLocalAdapter({ baseUrl, model }), reason: "LOCAL_BASE_URL is set" };
+async function chooseByWhatIsThere(choice: Choice): Promise<ChosenModel> {
+  for (const provider of HOSTED_PROVIDERS) {
+    const variable = keyVariable(provider, choice.environment);
+    if (variable !== undefined)
+      return { adapter: await makeHosted(provider, choice), reason: `${variable} is set` };
+  }
+  return (
+    (await localByEnvironment("local", choice)) ??
+    (await localByProbe("local", choice)) ??
+    chooseOffline(choice, "there is no key and no local model server")
+  );
 }
 
-async function chooseLocal(
-  id: string,
-  named: { readonly model?: string },
-  environment: NodeJS.ProcessEnv,
-): Promise<ChosenModel> {
-  const set = localByEnvironment(named, environment);
-  if (set !== undefined) return set;
-  const server = (await probeLocal()).find((found) => id === "local" || found.server === id);
-  const model = named.model ?? server?.models[0];
-  if (server === undefined || model === undefined) {
-    throw new ConfigError(`No local model server "${id}" answers with a model.`, {
-      code: "no_model",
-      hint: "Start it and load a model, or set LOCAL_BASE_URL and LOCAL_MODEL.",
+async function chooseOffline({ model }: Choice, reason: string): Promise<ChosenModel> {
+  if (model !== undefined)
+    throw new ConfigError(`The offline adapter would answer (${reason}), and it has no model "${model}".`, {
+      code: "invalid_config",
+      hint: "Leave --model out, or name a provider that has the model.",
     });
-  }
-  return {
-    adapter: createLocalAdapter({ server: server.server, baseUrl: server.baseUrl, model }),
-    reason: `${server.server} answers at ${server.baseUrl}`,
-  };
+  const { createOfflineAdapter } = await loadLocal();
+  return { adapter: createOfflineAdapter(), reason };
+}
+
+async function chooseLocal(server: LocalServer, choice: Choice): Promise<ChosenModel> {
+  const local = (await localByEnvironment(server, choice)) ?? (await localByProbe(server, choice));
+  if (local !== undefined) return local;
+  throw new ConfigError(`No local model server "${server}" answers with a model.`, {
+    code: "no_model",
+    hint: "Start it and load a model, or set LOCAL_BASE_URL and LOCAL_MODEL.",
+  });
+}
+
+/** `LOCAL_BASE_URL` names a server that is nowhere else looked for; without a model named, its first one is taken. */
+async function localByEnvironment(server: LocalServer, choice: Choice): Promise<ChosenModel | undefined> {
+  const baseUrl = valueOf(choice.environment, "LOCAL_BASE_URL");
+  if (baseUrl === undefined) return undefined;
+  const { probeLocal } = await loadLocal();
+  const place = { server, baseUrl: baseUrl.replace(/\/+$/, "") };
+  const model = namedModel(choice) ?? (await probeLocal({ servers: [place] }))[0]?.models[0];
+  if (model !== undefined) return makeLocal({ ...place, model }, { choice, reason: "LOCAL_BASE_URL is set" });
+  throw new ConfigError("LOCAL_BASE_URL is set, and no server there answers with a list of models.", {
+    code: "no_model",
+    hint: "Start the server, set LOCAL_MODEL, or leave LOCAL_BASE_URL out.",
+  });
+}
+
+async function localByProbe(id: LocalServer, choice: Choice): Promise<ChosenModel | undefined> {
+  const { probeLocal } = await loadLocal();
+  const found = (await probeLocal()).find(({ server }) => id === "local" || server === id);
+  const model = namedModel(choice) ?? found?.models[0];
+  if (found === undefined || model === undefined) return undefined;
+  const { server, baseUrl } = found;
+  return makeLocal({ server, baseUrl, model }, { choice, reason: `${server} answers at ${baseUrl}` });
+}
+
+async function makeLocal(
+  place: { readonly server: LocalServer; readonly baseUrl: string; readonly model: string },
+  { choice, reason }: { readonly choice: Choice; readonly reason: string },
+): Promise<ChosenModel> {
+  const { createLocalAdapter } = await loadLocal();
+  const apiKey = valueOf(choice.environment, "LOCAL_API_KEY") ?? "";
+  return { adapter: createLocalAdapter({ ...place, apiKey }), reason };
+}
+
+function namedModel({ model, environment }: Choice): string | undefined {
+  return model ?? valueOf(environment, "LOCAL_MODEL");
 }

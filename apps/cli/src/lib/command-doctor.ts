@@ -4,10 +4,19 @@ import { access, constants, mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { probeLocal } from "@openfunctions/adapter-local";
 import type { EffectEntry } from "@openfunctions/core";
+import { chooseAdapter } from "./choose-adapter.ts";
 import { describeEffect } from "./command-effects.ts";
 import { dataHome } from "./data-home.ts";
 import { withHomeStores } from "./home-stores.ts";
-import { CommandFailure, EXIT, print, printJson } from "./output.ts";
+import { CommandFailure, EXIT, describeError, oneLine, print, printJson } from "./output.ts";
+import {
+  HOSTED_PROVIDERS,
+  type HostedProvider,
+  keyVariable,
+  loadHosted,
+  modelOf,
+  valueOf,
+} from "./providers.ts";
 
 interface Finding {
   readonly check: string;
@@ -15,18 +24,26 @@ interface Finding {
   readonly detail: string;
 }
 
-const KEYS = ["OPENAI_API_KEY", "LOCAL_BASE_URL", "LOCAL_API_KEY"];
+/** Variables of local servers. */
+const LOCAL_VARIABLES = ["LOCAL_BASE_URL", "LOCAL_MODEL", "LOCAL_API_KEY"];
 
-/** Checks runtime, keys (present or not, never their value), data folder and stores. Exit 1 when one is wrong. */
+/**
+ * Checks runtime, providers (whether a key is set, never the key; the model that would be asked), data folder and
+ * stores. Exit 1 when one is wrong.
+ */
 export async function doctorCommand(options: { readonly json?: boolean }): Promise<void> {
   const findings = [
     checkRuntime(),
-    ...checkKeys(),
+    ...(await Promise.all(HOSTED_PROVIDERS.map(checkProvider))),
+    checkLocalVariables(),
     await checkLocalServers(),
+    await checkChoice(),
     ...(await checkHome(dataHome())),
   ];
   if (options.json === true) printJson({ findings });
-  else for (const { check, ok, detail } of findings) print(`${ok ? "ok  " : "FAIL"}  ${check}: ${detail}`);
+  else
+    for (const { check, ok, detail } of findings)
+      print(`${ok ? "ok  " : "FAIL"}  ${check}: ${oneLine(detail)}`);
   const wrong = findings.filter(({ ok }) => !ok);
   if (wrong.length > 0) throw new CommandFailure(`${wrong.length} check(s) failed.`, EXIT.failed);
 }
@@ -41,12 +58,25 @@ function checkRuntime(): Finding {
   };
 }
 
-function checkKeys(): readonly Finding[] {
-  return KEYS.map((name) => ({
-    check: name,
-    ok: true,
-    detail: (process.env[name] ?? "") === "" ? "not set" : "set",
-  }));
+/** A provider without a key is fine; one with a key and without its package is not. */
+async function checkProvider(provider: HostedProvider): Promise<Finding> {
+  const { id, name, keys } = provider;
+  const check = `${name} (${id})`;
+  const variable = keyVariable(provider, process.env);
+  const state = variable === undefined ? `${keys.join(" and ")} not set` : `${variable} set`;
+  const detail = `${state}, model ${modelOf(provider, process.env)}`;
+  if (variable === undefined) return { check, ok: true, detail };
+  return loadHosted(provider).then(
+    () => ({ check, ok: true, detail }),
+    (cause: unknown) => ({ check, ok: false, detail: `${state}. ${inOneLine(cause)}` }),
+  );
+}
+
+function checkLocalVariables(): Finding {
+  const states = LOCAL_VARIABLES.map(
+    (name) => `${name} ${valueOf(process.env, name) === undefined ? "not set" : "set"}`,
+  );
+  return { check: "Local", ok: true, detail: states.join(", ") };
 }
 
 async function checkLocalServers(): Promise<Finding> {
@@ -54,8 +84,25 @@ async function checkLocalServers(): Promise<Finding> {
   const detail =
     servers.length === 0
       ? "none answers; the offline adapter works without"
-      : servers.map(({ server, baseUrl }) => `${server} at ${baseUrl}`).join(", ");
+      : servers
+          .map(({ server, baseUrl, models: [model] }) => `${server} at ${baseUrl}, model ${model}`)
+          .join("; ");
   return { check: "Local model servers", ok: true, detail };
+}
+
+/** Who answers where no --provider is given. */
+async function checkChoice(): Promise<Finding> {
+  const check = "Answers by default";
+  try {
+    const { adapter, reason } = await chooseAdapter();
+    return { check, ok: true, detail: `${adapter.provider}/${adapter.model} (${reason})` };
+  } catch (cause) {
+    return { check, ok: false, detail: inOneLine(cause) };
+  }
+}
+
+function inOneLine(cause: unknown): string {
+  return describeError(cause).replaceAll("\n", " ");
 }
 
 async function checkHome(home: string): Promise<readonly Finding[]> {

@@ -10,6 +10,11 @@ const FROM = [
   "a file that exports tools or a registry; may be given several times",
 ] as const;
 
+const PROVIDER = [
+  "--provider <name>",
+  "anthropic, gemini, openai, openrouter, xai, ollama, lmstudio, llamacpp, vllm, local or offline; default: what is there",
+] as const;
+
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
@@ -43,10 +48,7 @@ function addChat(program: Command): void {
     .command("chat")
     .description("talk to an agent that has the tools")
     .option(...FROM, collect)
-    .option(
-      "--provider <name>",
-      "openai, ollama, lmstudio, llamacpp, vllm, local or offline; default: what is there",
-    )
+    .option(...PROVIDER)
     .option("--model <id>", "the model to ask")
     .option("--prompt <text>", "instructions, as text")
     .option("--preset <name>", "instructions of ours: assistant, concise or researcher")
@@ -59,10 +61,7 @@ function addRun(program: Command): void {
     .command("run <task>")
     .description("give the default agent one task; the answer is on stdout, what happens on stderr")
     .option(...FROM, collect)
-    .option(
-      "--provider <name>",
-      "openai, ollama, lmstudio, llamacpp, vllm, local or offline; default: what is there",
-    )
+    .option(...PROVIDER)
     .option("--model <id>", "the model to ask")
     .option("--json", "print the result as JSON")
     .option("--record <file>", "write the record of the run: one event per line, and the seal")
@@ -154,7 +153,7 @@ function addCreate(program: Command): void {
 function addDoctor(program: Command): void {
   program
     .command("doctor")
-    .description("check runtime, keys, local servers and the data folder")
+    .description("check runtime, providers, local servers and the data folder")
     .option("--json", "print as JSON")
     .addHelpText("after", "\nExample:\n  openfunctions doctor\n")
     .action(async (options) => (await import("./command-doctor.ts")).doctorCommand(options));

@@ -42,7 +42,8 @@ describe("createGeminiAdapter", () => {
     vi.stubEnv("GEMINI_API_KEY", KEY);
     vi.stubEnv("GOOGLE_API_KEY", "AIza-the-other-key");
     vi.stubEnv("GEMINI_MODEL", "model-from-env");
-    vi.stubEnv("GOOGLE_GEMINI_BASE_URL", `${server.url}/base`);
+    vi.stubEnv("GEMINI_BASE_URL", `${server.url}/base`);
+    vi.stubEnv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1");
     const adapter = createGeminiAdapter({ headers: { "x-mine": "1" } });
     expect((await adapter.chat(HI)).text).toBe("ok");
     const [request] = server.requests;

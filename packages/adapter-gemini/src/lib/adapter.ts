@@ -61,7 +61,7 @@ export interface GeminiAdapterOptions {
   readonly role?: ModelRole;
   /** Default: `GEMINI_API_KEY`, then `GOOGLE_API_KEY`. */
   readonly apiKey?: string;
-  /** Without the API version. Default: `GOOGLE_GEMINI_BASE_URL`, then Google. */
+  /** Without the API version. Default: `GEMINI_BASE_URL`, then `GOOGLE_GEMINI_BASE_URL`, then Google. */
   readonly baseUrl?: string;
   /** Used in place of the SDK; then no key is needed, and `baseUrl`, `fetch` and `headers` are the client's own. */
   readonly client?: GeminiClient;
@@ -203,7 +203,8 @@ async function send({ context, encoded, failures, signal }: Sending): Promise<Wi
 function lazyClient(options: GeminiAdapterOptions, apiKey: string): () => Promise<GeminiClient> {
   let loading: Promise<GeminiClient> | undefined;
   const { apiVersion } = ENDPOINT;
-  const baseUrl = options.baseUrl ?? (process.env["GOOGLE_GEMINI_BASE_URL"] || ENDPOINT.baseUrl);
+  const { GEMINI_BASE_URL, GOOGLE_GEMINI_BASE_URL } = process.env;
+  const baseUrl = options.baseUrl ?? (GEMINI_BASE_URL || GOOGLE_GEMINI_BASE_URL || ENDPOINT.baseUrl);
   const load = async (): Promise<GeminiClient> => {
     if (options.client !== undefined) return options.client;
     // The entry for browsers: it reads no environment, prints nothing about keys and loads none of Node's extras.

@@ -1,42 +1,14 @@
 /** The adapter for local servers passes the conformance suite over HTTP; what is its own is tested below. */
 
 import { createServer } from "node:http";
-import { chatFixtures, describeAdapter, startFakeModelServer } from "@openfunctions/core/testing";
+import { describeAdapter, startFakeModelServer } from "@openfunctions/core/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { ollamaFixtures } from "./__fixtures__/ollama-wire.ts";
+import { SUITES } from "./__fixtures__/suites.ts";
 import { createLocalAdapter } from "./adapter.ts";
 import { createOfflineAdapter } from "./offline-adapter.ts";
 import { probeLocal } from "./probe-local.ts";
 
-const wires = { ollama: ollamaFixtures, lmstudio: chatFixtures, vllm: chatFixtures } as const;
-
-for (const server of ["ollama", "lmstudio", "vllm"] as const) {
-  describeAdapter(
-    `local ${server}`,
-    {
-      make: ({ baseUrl, apiKey, limits, ports, fetch }) =>
-        createLocalAdapter({
-          server,
-          model: "small",
-          apiKey,
-          baseUrl: `${baseUrl}/v1`,
-          limits,
-          ports,
-          ...(fetch === undefined ? {} : { fetch }),
-        }),
-      fixtures: wires[server],
-      // Ollama's own wire has no refusals, no filter, and no counts of cached or reasoning tokens.
-      capabilities: {
-        refusal: server !== "ollama",
-        contentFilter: server !== "ollama",
-        usage: server !== "ollama",
-        missingIds: true,
-        opaque: false,
-      },
-    },
-    { describe, it },
-  );
-}
+for (const [name, suite] of Object.entries(SUITES)) describeAdapter(name, suite, { describe, it });
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -56,20 +56,24 @@ describe("createXaiAdapter", () => {
     await server.close();
   });
 
-  it("asks xAI itself where no address is given, also where OpenAI's is set", async () => {
-    vi.stubEnv("OPENAI_BASE_URL", "http://127.0.0.1:1");
-    const urls: string[] = [];
-    const adapter = createXaiAdapter({
-      apiKey: "xai-0123456789",
-      limits: { retries: 0 },
-      fetch: async (input) => {
-        urls.push(input instanceof Request ? input.url : String(input));
-        return new Response("{}", { status: 503 });
-      },
-    });
-    await expect(adapter.chat(hi)).rejects.toMatchObject({ kind: "overloaded", provider: "xai" });
-    expect(urls).toEqual(["https://api.x.ai/v1/responses"]);
-  });
+  it.each([undefined, ""])(
+    "asks xAI itself where no address is given (%j), also where OpenAI's is",
+    async (none) => {
+      vi.stubEnv("OPENAI_BASE_URL", "http://127.0.0.1:1");
+      vi.stubEnv("XAI_BASE_URL", none);
+      const urls: string[] = [];
+      const adapter = createXaiAdapter({
+        apiKey: "xai-0123456789",
+        limits: { retries: 0 },
+        fetch: async (input) => {
+          urls.push(input instanceof Request ? input.url : String(input));
+          return new Response("{}", { status: 503 });
+        },
+      });
+      await expect(adapter.chat(hi)).rejects.toMatchObject({ kind: "overloaded", provider: "xai" });
+      expect(urls).toEqual(["https://api.x.ai/v1/responses"]);
+    },
+  );
 
   it("sends what xAI takes: no store, encrypted reasoning back, schemas as they are", async () => {
     const { client, bodies } = scripted();
