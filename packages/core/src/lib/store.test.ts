@@ -44,7 +44,7 @@ describe("the JSON file store", () => {
     expect(await readdir(join(dir, "stores"))).toEqual(["things.json"]);
   });
 
-  it("field E7: a file that cannot be read is reported on every call and left exactly as it is", async () => {
+  it("field E7, state D2: a file that cannot be read is reported on every call and left exactly as it is", async () => {
     const dir = await folder();
     await mkdir(join(dir, "stores"));
     const path = join(dir, "stores", "things.json");
