@@ -14,6 +14,7 @@ export class EventQueue implements AsyncIterable<Item> {
   readonly #onLeave: () => void;
   #next = 0;
   #wake: (() => void) | undefined;
+  #arriving: Promise<void> | undefined;
   #ended = false;
   #reading = false;
 
@@ -34,22 +35,41 @@ export class EventQueue implements AsyncIterable<Item> {
     this.#wake?.();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Item> {
+  /** By hand, since a generator takes several turns of the event loop for each of the many events of a stream. */
+  [Symbol.asyncIterator](): AsyncIterator<Item> {
     if (this.#reading) throw new InputError("The events of a run are read once; another reader is at it.");
     this.#reading = true;
-    try {
-      for (;;) {
-        while (this.#next < this.#items.length) yield this.#take();
-        if (this.#ended) return;
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+    let left = false;
+    const leave = (): Promise<IteratorResult<Item>> => {
+      if (!left) this.#stopReading();
+      left = true;
+      return Promise.resolve({ value: undefined, done: true });
+    };
+    const next = (): Promise<IteratorResult<Item>> => {
+      if (!left && this.#next < this.#items.length)
+        return Promise.resolve({ value: this.#take(), done: false });
+      if (left || this.#ended) return leave();
+      return this.#arrival().then(next);
+    };
+    return { next, return: leave };
+  }
+
+  #stopReading(): void {
+    this.#reading = false;
+    if (!this.#ended) this.#onLeave();
+    this.#wake?.();
+  }
+
+  /** Resolves once there is something to read, or nothing more comes; the same for all who wait. */
+  #arrival(): Promise<void> {
+    this.#arriving ??= new Promise((resolve) => {
+      this.#wake = () => {
         this.#wake = undefined;
-      }
-    } finally {
-      this.#reading = false;
-      if (!this.#ended) this.#onLeave();
-    }
+        this.#arriving = undefined;
+        resolve();
+      };
+    });
+    return this.#arriving;
   }
 
   #take(): Item {
