@@ -62,6 +62,7 @@ export {
   listAt,
   recordAt,
   stringAt,
+  wireName,
   type WireRecord,
 } from "./lib/wire-fields.ts";
 export {

@@ -16,6 +16,7 @@ import {
   isContent,
   isOwnPart,
   planRequest,
+  wireName,
   type WireTarget,
 } from "@openfunctions/core/wire";
 import type { PausedTurn } from "./paused-turn.ts";
@@ -130,7 +131,7 @@ function toHistory(
 function addSaid(part: Part, content: JsonObject[], how: BodyOptions & { readonly leftOut: LeftOut }): void {
   if (part.type === "text") content.push(...textBlocks(part.text));
   else if (part.type === "tool_call")
-    content.push({ type: "tool_use", id: legalId(part.callId), name: part.name, input: part.args });
+    content.push({ type: "tool_use", id: legalId(part.callId), name: wireName(part.name), input: part.args });
   else if (part.type !== "provider" || !isJsonObject(part.data) || part.data["type"] === PENDING) return;
   else if (!isOwnPart(part, how.target)) how.leftOut.foreign += 1;
   else if (how.withoutThinking === true && isThinking(part.data)) how.leftOut.thinking += 1;

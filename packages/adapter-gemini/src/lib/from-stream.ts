@@ -164,7 +164,7 @@ class GeminiDecoder implements StreamDecoder {
   /** A call comes whole, or in pieces: the first has the name, the last says no more that it goes on. */
   #addCall(call: WireRecord, signature: string, out: ModelEvent[]): void {
     const [name, id, goesOn] = [stringAt(call, "name"), stringAt(call, "id"), call["willContinue"] === true];
-    if (name !== "") {
+    if (name !== "" || this.#open === undefined) {
       this.#open = { name, id, signature, raw: call["args"], pieces: new PartialArguments() };
       out.push({ type: "tool_call_delta", index: this.#callCount, name, argsText: "" });
     }

@@ -19,6 +19,7 @@ import {
   type StreamDecoder,
   UNKNOWN_ABILITIES,
   type WireCodec,
+  wireName,
 } from "@openfunctions/core/wire";
 import { LOCAL_SERVERS } from "./quirks.ts";
 
@@ -102,7 +103,7 @@ function toMessages(message: Message): JsonObject[] {
   const content = [...shown.filter(({ type }) => type !== "text"), ...parts];
   const messages: JsonObject[] = results.map(({ name, result }) => ({
     role: "tool",
-    tool_name: name,
+    tool_name: wireName(name),
     content: typeof result === "string" ? result : textOf(result, "\n"),
   }));
   const images = content.flatMap(imageOf);
@@ -115,7 +116,7 @@ function toMessages(message: Message): JsonObject[] {
 /** Thinking goes back with the calls it led to. */
 function assistantMessages(parts: readonly Part[]): JsonObject[] {
   const calls = parts.flatMap((part) =>
-    part.type === "tool_call" ? [{ function: { name: part.name, arguments: part.args } }] : [],
+    part.type === "tool_call" ? [{ function: { name: wireName(part.name), arguments: part.args } }] : [],
   );
   const content = textOf(parts, "");
   if (content === "" && calls.length === 0) return [];

@@ -18,6 +18,8 @@ export interface WireQuirks {
   readonly samplingWithReasoning: boolean;
   readonly seed: boolean;
   readonly stop: boolean;
+  /** The longest id of a call that a history may hold. Default: any. */
+  readonly maxIdChars?: number;
 }
 
 /** The model a request is written for. */
