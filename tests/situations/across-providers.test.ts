@@ -13,7 +13,7 @@ import {
   userMessage,
 } from "@openfunctions/core";
 import { forkRun } from "@openfunctions/core/records";
-import { ADAPTERS, answerOf, type Said, wireOf, withAdapter, withSteps } from "./adapters.ts";
+import { ADAPTERS, answerOf, type Said, sentTo, wireOf, withAdapter, withSteps } from "./adapters.ts";
 import { expectLegalHistory } from "./wire-shape.ts";
 
 const PIXEL =
@@ -146,9 +146,10 @@ describe.each(ADAPTERS)("a run recorded with %s", (from) => {
       });
       const steps = [answerOf(from, { text: ["Home."] })];
       await withSteps(from, steps, {
-        body: async ({ adapter, server }) => {
+        body: async (talking) => {
+          const { adapter } = talking;
           expect((await runLoop({ adapter, tools: toolsOf(), messages }).result).text).toBe("Home.");
-          const { body, text = "" } = server.requests[0] ?? {};
+          const { body, text } = sentTo(talking, 0);
           expectLegalHistory(from, body);
           expect(text).not.toContain("secret é theirs");
           const { opaqueOf, stream } = wireOf(from).fixtures;

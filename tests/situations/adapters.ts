@@ -10,6 +10,7 @@ import type { AIAdapter, Ports } from "@openfunctions/core";
 import {
   type FakeModelServer,
   type FakeReply,
+  type FakeRequest,
   type FakeStep,
   type NeutralReply,
   type WireFixtures,
@@ -139,6 +140,13 @@ export function answerOf(name: string, said: Said): FakeReply {
     ...(ending === undefined ? {} : { ending }),
     ...(splitBytes === undefined ? {} : { splitBytes }),
   };
+}
+
+/** The request of that number, which must have been sent. */
+export function sentTo({ server }: Talking, index: number): FakeRequest {
+  const request = server.requests[index];
+  if (request === undefined) throw new Error(`There was no request ${index}.`);
+  return request;
 }
 
 /** Starts the fake with what it is to say, runs the body, and ends the fake on every path. */

@@ -31,9 +31,10 @@ function expectMessages(messages: readonly Fields[]): void {
     expect(content.slice(0, results.length)).toEqual(results);
     const before = index === 0 ? [] : list(messages[index - 1], "content");
     const calls = before.filter(({ type }) => type === "tool_use");
-    expect(results.map((result) => result["tool_use_id"]).toSorted()).toEqual(
-      calls.map((call) => call["id"]).toSorted(),
+    expect(new Set(results.map((result) => result["tool_use_id"]))).toEqual(
+      new Set(calls.map((call) => call["id"])),
     );
+    expect(results).toHaveLength(calls.length);
     for (const call of calls) {
       expect(call["id"]).toMatch(/^[a-zA-Z0-9_-]+$/);
       expect(call["name"]).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
@@ -52,8 +53,8 @@ function expectContents(contents: readonly Fields[]): void {
     expect(parts).not.toEqual([]);
     for (const part of parts) expect(Object.keys(part)).not.toEqual([]);
     const before = index === 0 ? [] : list(contents[index - 1], "parts");
-    const calls = before.flatMap((part) => fields(part["functionCall"]) ?? []);
-    const responses = parts.flatMap((part) => fields(part["functionResponse"]) ?? []);
+    const calls = before.flatMap((part) => fieldsIn(part["functionCall"]));
+    const responses = parts.flatMap((part) => fieldsIn(part["functionResponse"]));
     expect(responses.map(({ id, name }) => [id, name])).toEqual(calls.map(({ id, name }) => [id, name]));
     for (const { response } of responses)
       expect([typeof response, Array.isArray(response)]).toEqual(["object", false]);
@@ -110,6 +111,10 @@ function expectChat(
 
 function fields(value: unknown): Fields | undefined {
   return typeof value === "object" && value !== null ? (value as Fields) : undefined; // Proof: checked here
+}
+
+function fieldsIn(value: unknown): readonly Fields[] {
+  return [fields(value) ?? []].flat();
 }
 
 function list(value: unknown, name: string): readonly Fields[] {

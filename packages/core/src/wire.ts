@@ -24,6 +24,7 @@ export {
   type ReasoningLevels,
   UNKNOWN_ABILITIES,
 } from "./lib/model-policy.ts";
+export { isJsonObject } from "./lib/json.ts";
 export { createRedactor, type Redactor, type RedactorOptions } from "./lib/redactor.ts";
 export {
   chatCodec,

@@ -1,8 +1,6 @@
 /** A model request as the body of the Messages API: results first, opaque blocks as they came or not at all. */
 
 import {
-  isPlainObject,
-  type Json,
   type JsonObject,
   type Message,
   type ModelEvent,
@@ -14,6 +12,7 @@ import {
   defined,
   type EncodedRequest,
   isContent,
+  isJsonObject,
   isOwnPart,
   planRequest,
   wireName,
@@ -190,8 +189,4 @@ function legalId(id: string): string {
 
 function isThinking(block: JsonObject | undefined): boolean {
   return block?.["type"] === "thinking" || block?.["type"] === "redacted_thinking";
-}
-
-function isJsonObject(data: Json): data is JsonObject {
-  return isPlainObject(data);
 }

@@ -2,7 +2,6 @@
 
 import {
   type ContentPart,
-  isPlainObject,
   type Json,
   type JsonObject,
   type Message,
@@ -10,7 +9,7 @@ import {
   partsOf,
   type ToolResultPart,
 } from "@openfunctions/core";
-import { isContent, isOwnPart, wireName, type WireTarget } from "@openfunctions/core/wire";
+import { isContent, isJsonObject, isOwnPart, wireName, type WireTarget } from "@openfunctions/core/wire";
 import { FOREIGN_CALL_SIGNATURE, OUTPUT_KEYS, REFERENCE_KEY } from "./quirks.ts";
 
 /** Contents, and how many opaque parts were left out: another model's, or without the text or call they signed. */
@@ -144,8 +143,4 @@ function toContent(part: ContentPart): JsonObject {
   if (part.type === "text") return { text: part.text };
   if (part.url !== undefined) return { fileData: { mimeType: part.mediaType, fileUri: part.url } };
   return { inlineData: { mimeType: part.mediaType, data: part.data ?? "" } };
-}
-
-function isJsonObject(value: Json): value is JsonObject {
-  return isPlainObject(value);
 }

@@ -18,6 +18,11 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null;
 }
 
+/** True for the JSON values that are objects. */
+export function isJsonObject(value: Json): value is JsonObject {
+  return isPlainObject(value);
+}
+
 /** Where and why a value is not JSON. */
 export interface JsonProblem {
   /** Dotted path from the root, "" for the root itself: `o.k`, `list[2]`. */

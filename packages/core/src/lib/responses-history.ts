@@ -1,6 +1,6 @@
 /** Messages as input items of the Responses API; opaque items go back verbatim or not at all. */
 
-import { isPlainObject, type Json, type JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { type ContentPart, type Message, type Part, partsOf, type ToolResultPart } from "./message.ts";
 import { fromMarkData, partnerDigest, type PartnerMark } from "./responses-marks.ts";
 import { wireId, wireName } from "./wire-fields.ts";
@@ -136,8 +136,4 @@ function toInputContent(parts: readonly ContentPart[]): Json {
     if (part.url !== undefined) return { type: "input_file", file_url: part.url };
     return { type: "input_file", filename: part.name ?? "file", file_data: contentUrl(part) };
   });
-}
-
-function isJsonObject(data: Json): data is JsonObject {
-  return isPlainObject(data);
 }
