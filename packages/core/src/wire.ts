@@ -10,6 +10,7 @@ export { defined } from "./lib/defined.ts";
 export { compileSchema } from "./lib/dialect.ts";
 export {
   type FailureReading,
+  failureReading,
   type HeaderReader,
   providerErrorFromEvent,
   providerErrorFromHttp,

@@ -80,8 +80,8 @@ export function createAnthropicAdapter(options: AnthropicAdapterOptions = {}): A
   const { model, role } = options;
   const resolved = wire.resolveModel({ provider: PROVIDER, model, role, env: process.env });
   const row = resolved.row ?? UNLISTED;
-  const redactor = wire.createRedactor({ secrets: [apiKey] });
-  const context: Context = { options, resolved, row, redactor, client: lazyClient(options, apiKey) };
+  const failures = wire.failureReading(PROVIDER, { ...options, apiKey });
+  const context: Context = { options, resolved, row, failures, client: lazyClient(options, apiKey) };
   return defineAdapter({
     provider: PROVIDER,
     model: resolved.model,
@@ -95,15 +95,13 @@ interface Context {
   readonly options: AnthropicAdapterOptions;
   readonly resolved: wire.ResolvedModel;
   readonly row: typeof UNLISTED;
-  readonly redactor: wire.Redactor;
+  readonly failures: wire.FailureReading;
   readonly client: () => Promise<AnthropicClient>;
 }
 
-function prepare(asked: ModelRequest, { options, resolved, row, redactor, client }: Context): wire.ModelCall {
+function prepare(asked: ModelRequest, { options, resolved, row, failures, client }: Context): wire.ModelCall {
   const reasoning = asked.reasoning ?? options.reasoning;
   const request = reasoning === undefined ? asked : { ...asked, reasoning };
-  const now = options.ports?.clock?.now() ?? Date.now();
-  const failures = { provider: PROVIDER, redactor, now };
   const { model } = resolved;
   const { can, confirmed, reasoning: levels, maxOutputTokens, price } = row;
   const target = { provider: PROVIDER, model, can, confirmed, reasoning: levels, quirks: MESSAGES };

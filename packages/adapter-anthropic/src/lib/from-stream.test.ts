@@ -7,7 +7,7 @@ import { messageEvents, search, text, thinking, toolUse } from "./__fixtures__/e
 import { MessagesDecoder } from "./from-stream.ts";
 import { MAX_PAUSES } from "./quirks.ts";
 
-const failures = { provider: "anthropic", redactor: createRedactor(), now: 0 };
+const failures = { provider: "anthropic", redactor: createRedactor(), now: () => 0 };
 
 function decodeAll(messages: readonly (readonly unknown[])[]): {
   events: ModelEvent[];

@@ -11,12 +11,11 @@ import {
 } from "@openfunctions/core";
 import {
   capabilitiesOf,
-  createRedactor,
   type FailureReading,
+  failureReading,
   iterableSource,
   type ModelCall,
   type ModelRole,
-  type Redactor,
   type RequestLimits,
   requestWithRetry,
   type ResolvedModel,
@@ -87,9 +86,9 @@ export function createGeminiAdapter(options: GeminiAdapterOptions = {}): AIAdapt
   checkOptions(options, apiKey);
   const { model, role } = options;
   const resolved = resolveModel({ provider: "gemini", model, role, env });
-  const redactor = createRedactor({ secrets: [apiKey] });
+  const failures = failureReading(resolved.provider, { ...options, apiKey });
   const path = pathOf(resolved.model);
-  const context: Context = { options, resolved, path, redactor, client: lazyClient(options, apiKey) };
+  const context: Context = { options, resolved, path, failures, client: lazyClient(options, apiKey) };
   return defineAdapter({
     provider: resolved.provider,
     model: resolved.model,
@@ -103,7 +102,7 @@ interface Context {
   readonly resolved: ResolvedModel;
   /** The model's name in the URL. */
   readonly path: string;
-  readonly redactor: Redactor;
+  readonly failures: FailureReading;
   readonly client: () => Promise<GeminiClient>;
 }
 
@@ -149,34 +148,25 @@ async function* streamCall(request: ModelRequest, context: Context): AsyncGenera
 }
 
 function prepareCall(request: ModelRequest, context: Context, onMalformed: () => void): ModelCall {
-  const { options, resolved, redactor } = context;
+  const { resolved, failures } = context;
   const { provider, model, row } = resolved;
-  const now = options.ports?.clock?.now() ?? Date.now();
-  const failures: FailureReading = { provider, redactor, now };
   const encoded = toGeminiRequest(request, { ...modelTargetOf(resolved), quirks: GEMINI });
   const restore = restoreArgumentsOf(encoded.plan);
   return {
     provider,
     warnings: [...unconfirmedModel(resolved), ...encoded.warnings],
-    open: (signal) => send({ context, encoded, failures, signal }),
+    open: (signal) => send(context, encoded, signal),
     decoder: () => createGeminiDecoder({ model, price: row?.price, failures, restore, onMalformed }),
     toError: (cause) => toGeminiError(cause, failures),
   };
-}
-
-interface Sending {
-  readonly context: Context;
-  readonly encoded: GeminiRequest;
-  readonly failures: FailureReading;
-  readonly signal: AbortSignal;
 }
 
 /**
  * Sends one request. The SDK's errors have lost the headers and its reader takes a cut for an end, so the answer is
  * kept as fetch gave it: its body is read by core's own reader, and the SDK's stream is never begun.
  */
-async function send({ context, encoded, failures, signal }: Sending): Promise<WireSource> {
-  const { options, path: model } = context;
+async function send(context: Context, encoded: GeminiRequest, signal: AbortSignal): Promise<WireSource> {
+  const { options, path: model, failures } = context;
   const client = await context.client();
   const transport = options.fetch ?? options.ports?.fetch ?? globalThis.fetch;
   let response: Response | undefined;

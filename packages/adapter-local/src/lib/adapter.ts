@@ -16,7 +16,7 @@ import {
   UNKNOWN_ABILITIES,
   chatCodec,
   codedCall,
-  createRedactor,
+  failureReading,
   requestWithRetry,
   wireSource,
 } from "@openfunctions/core/wire";
@@ -106,7 +106,6 @@ interface Context {
 
 function prepare(request: ModelRequest, context: Context): ModelCall {
   const { options, server: provider, model, apiKey, isNative } = context;
-  const redactor = createRedactor({ secrets: [apiKey] });
   const { quirks } = LOCAL_SERVERS[provider];
   const { stream = true } = options;
   const codec = isNative ? ollamaCodec(options) : chatCodec(quirks, { stream });
@@ -122,7 +121,7 @@ function prepare(request: ModelRequest, context: Context): ModelCall {
           encoded.plan.tools.map((tool) => tool.name),
         ),
     },
-    failures: { provider, redactor, now: options.ports?.clock?.now() ?? Date.now() },
+    failures: failureReading(provider, { ...options, apiKey }),
     send: (body, signal) => send(context, JSON.stringify(body), signal),
     toError: toLocalError,
   });

@@ -38,7 +38,7 @@ const target: ChatTarget = {
 const reads = (events: readonly unknown[]): ModelEvent[] => {
   const decoder = createChatDecoder({
     model: "m",
-    failures: { provider: "p", redactor: createRedactor(), now: 0 },
+    failures: { provider: "p", redactor: createRedactor(), now: () => 0 },
     inputChars: () => 400,
   });
   const out: ModelEvent[] = [];

@@ -2,7 +2,8 @@
 
 import { defined } from "./defined.ts";
 import { type ProviderErrorKind, ProviderError } from "./errors.ts";
-import type { Redactor } from "./redactor.ts";
+import type { Ports } from "./ports.ts";
+import { createRedactor, type Redactor } from "./redactor.ts";
 
 /** The part of `Headers` that is read here. */
 export interface HeaderReader {
@@ -21,8 +22,29 @@ export interface FailureReading {
   /** The provider's id, as in `ProviderError.provider`. */
   readonly provider: string;
   readonly redactor: Redactor;
-  /** Milliseconds since 1970, for a `Retry-After` date. */
-  readonly now: number;
+  /** Milliseconds since 1970 when a failure is read, for a `Retry-After` date. */
+  readonly now: () => number;
+}
+
+/** What an adapter was made with that its failures depend on. */
+export interface ReadingOptions {
+  readonly apiKey: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly ports?: Partial<Ports> | undefined;
+}
+
+const SECRET_HEADER = /auth|key|token|secret|password|cookie|credential/i;
+
+/** How one adapter's failures are read: their texts lose the key, and what headers with the name of a secret hold. */
+export function failureReading(
+  provider: string,
+  { apiKey, headers = {}, ports }: ReadingOptions,
+): FailureReading {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    SECRET_HEADER.test(name) ? [value, value.replace(/^\S+\s+/, "")] : [],
+  );
+  const redactor = createRedactor({ secrets: [apiKey, ...values] });
+  return { provider, redactor, now: () => ports?.clock?.now() ?? Date.now() };
 }
 
 const MAX_EXCERPT_CHARS = 2048;
@@ -106,7 +128,7 @@ function failureOf(
     kind,
     status: status || undefined,
     retryable: isAnswer ? mayPass && !FINAL_KINDS.includes(kind) : undefined,
-    retryAfterMs: headers && readRetryAfterMs(headers, now),
+    retryAfterMs: headers && readRetryAfterMs(headers, now()),
     requestId: headers?.get("x-request-id") ?? headers?.get("request-id") ?? undefined,
     bodyExcerpt: toExcerpt(body, redactor) || undefined,
   });

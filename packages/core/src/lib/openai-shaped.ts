@@ -7,12 +7,11 @@ import { createChatDecoder } from "./chat-stream.ts";
 import { defineAdapter } from "./define-adapter.ts";
 import { defined } from "./defined.ts";
 import { ConfigError, type ProviderError } from "./errors.ts";
-import type { FailureReading } from "./http-failure.ts";
+import { type FailureReading, failureReading } from "./http-failure.ts";
 import type { JsonObject } from "./json.ts";
 import { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./model-call.ts";
 import { type ModelPrice, type ModelRole, type ReasoningLevels, UNKNOWN_ABILITIES } from "./model-policy.ts";
 import type { Ports } from "./ports.ts";
-import { createRedactor } from "./redactor.ts";
 import { capabilitiesOf, type ResolvedModel, resolveModel, unconfirmedModel } from "./resolve-model.ts";
 import { requestWithRetry } from "./request-with-retry.ts";
 import { type EncodedRequest, toResponsesBody } from "./responses-request.ts";
@@ -176,7 +175,7 @@ export function createSdkAdapter<Client>(
   const role = options.role ?? its.role;
   const resolved = resolveModel({ provider, model: options.model, role, env });
   const target = modelTargetOf(resolved, its.reasoning);
-  const redactor = createRedactor({ secrets: [apiKey] });
+  const failures = failureReading(provider, { apiKey, headers: options.headers, ports });
   const baseURL = options.baseUrl ?? env[`${prefix}_BASE_URL`] ?? its.baseUrl ?? null;
   const client = lazily(
     async () => options.client ?? its.loadClient(clientOptions(options, apiKey, baseURL)),
@@ -187,7 +186,7 @@ export function createSdkAdapter<Client>(
       target,
       price: resolved.row?.price,
       codec: its.codec,
-      failures: { provider, redactor, now: ports?.clock?.now() ?? Date.now() },
+      failures,
       warnings: unconfirmedModel(resolved),
       send: async (body, signal) =>
         sourceOf(its.endpointOf(await client()).create(body, { signal, maxRetries: 0, timeout })),
