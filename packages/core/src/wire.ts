@@ -60,6 +60,8 @@ export { usageEvent } from "./lib/usage-fields.ts";
 export {
   asJson,
   callIdOf,
+  countAt,
+  entryOf,
   isRecord,
   listAt,
   recordAt,

@@ -1,7 +1,7 @@
 /** The reasoning of a turn as OpenRouter gives it: gathered from the stream, kept as one opaque part, sent back. */
 
 import { isPlainObject, type Json, type JsonObject, type Part, type ProviderPart } from "@openfunctions/core";
-import { type ModelTarget, type OpaqueFields, partnerDigest } from "@openfunctions/core/wire";
+import { entryOf, type ModelTarget, type OpaqueFields, partnerDigest } from "@openfunctions/core/wire";
 
 /** Where the text of a streamed detail is. Other details, such as encrypted ones, come whole. */
 const TEXT_FIELDS: Readonly<Record<string, string>> = {
@@ -34,15 +34,15 @@ export class ReasoningDetails {
 
   #addPiece(piece: JsonObject): void {
     const last = this.#details.at(-1);
-    const field = TEXT_FIELDS[textAt(piece, "type")];
+    const field = entryOf(TEXT_FIELDS, piece["type"]);
     if (last === undefined || field === undefined || !continues(last, piece)) {
       this.#details.push(piece);
       return;
     }
-    const merged: Record<string, Json> = { ...last };
-    for (const [name, value] of Object.entries(piece)) if (value !== null) merged[name] = value;
+    const stated = Object.entries(piece).filter(([, value]) => value !== null);
     this.#details[this.#details.length - 1] = {
-      ...merged,
+      ...last,
+      ...Object.fromEntries(stated),
       [field]: `${textAt(last, field)}${textAt(piece, field)}`,
     };
   }

@@ -6,7 +6,7 @@ import { providerErrorFromEvent } from "./http-failure.ts";
 import type { StreamDecoder } from "./model-call.ts";
 import { cutError, type DecoderOptions, startEvent } from "./responses-stream.ts";
 import { CHAT_USAGE, estimateUsage, readUsage, usageEvent } from "./usage-fields.ts";
-import { isRecord, listAt, recordAt, stringAt, type WireRecord } from "./wire-fields.ts";
+import { entryOf, isRecord, listAt, recordAt, stringAt, type WireRecord } from "./wire-fields.ts";
 import { DONE } from "./wire-source.ts";
 
 /** What a chat decoder needs besides. */
@@ -128,7 +128,7 @@ class ChatDecoder implements StreamDecoder {
   }
 
   #finishReason(truncated: boolean): FinishReason {
-    const stated = FINISH[this.#reason ?? ""] ?? "unknown";
+    const stated = entryOf(FINISH, this.#reason) ?? "unknown";
     if (stated === "length" || truncated) return "length";
     if (stated === "content_filter") return "content_filter";
     if (this.#refused) return "refusal";

@@ -135,6 +135,15 @@ export type ReduceObject = (object: Record<string, unknown>) => Record<string, u
 // A cycle has no depth limit of its own, so canonical text gives up where no honest value goes.
 const MAX_CANONICAL_DEPTH = 512;
 
+/** True where parsed JSON has a canonical form but for its text: no endless number (`1e999`), and no nesting over 256 levels, so that a message of it has one too. */
+export function isWritable(value: Json, depth: number = 0): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return true;
+  return (
+    depth <= MAX_CANONICAL_DEPTH && Object.values(value).every((item: Json) => isWritable(item, depth + 1))
+  );
+}
+
 function writeCanonical(value: unknown, depth: number, reduce?: ReduceObject): string {
   if (typeof value === "string") return writeString(value);
   if (value === null || typeof value === "boolean") return String(value);

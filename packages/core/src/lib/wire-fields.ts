@@ -29,6 +29,17 @@ export function stringAt(record: WireRecord | undefined, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The field as a count, zero where it is none: a number that is neither negative nor endless. */
+export function countAt(record: WireRecord | undefined, name: string): number {
+  const value = record?.[name];
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : 0;
+}
+
+/** The entry of a table of ours under a key from the wire, which may be the name of something all objects have. */
+export function entryOf<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefined {
+  return typeof key === "string" && Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 /** Wire JSON as our JSON type, untouched, for opaque parts. */
 export function asJson(value: WireRecord): Json {
   return value as JsonObject; // Proof: wire records are made by JSON.parse (wire-source.ts) and never changed
