@@ -9,6 +9,7 @@ export {
 export { defined } from "./lib/defined.ts";
 export { compileSchema } from "./lib/dialect.ts";
 export {
+  cutError,
   type FailureReading,
   failureReading,
   type HeaderReader,
@@ -53,7 +54,7 @@ export {
   resolveModel,
   unconfirmedModel,
 } from "./lib/resolve-model.ts";
-export { cutError, type DecoderOptions, startEvent } from "./lib/responses-stream.ts";
+export { type DecoderOptions, startEvent } from "./lib/responses-stream.ts";
 export { providerErrorFromSdk } from "./lib/sdk-failure.ts";
 export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
 export { usageEvent } from "./lib/usage-fields.ts";

@@ -2,9 +2,9 @@
 
 import type { FinishReason, ModelEvent } from "./adapter.ts";
 import { ChatCalls } from "./chat-calls.ts";
-import { providerErrorFromEvent } from "./http-failure.ts";
+import { cutError, providerErrorFromEvent } from "./http-failure.ts";
 import type { StreamDecoder } from "./model-call.ts";
-import { cutError, type DecoderOptions, startEvent } from "./responses-stream.ts";
+import { type DecoderOptions, startEvent } from "./responses-stream.ts";
 import { CHAT_USAGE, estimateUsage, readUsage, usageEvent } from "./usage-fields.ts";
 import { entryOf, isRecord, listAt, recordAt, stringAt, type WireRecord } from "./wire-fields.ts";
 import { DONE } from "./wire-source.ts";

@@ -106,6 +106,11 @@ export function providerErrorFromEvent(error: unknown, reading: FailureReading):
   return failureOf({ body: error }, reading);
 }
 
+/** The error of a reply that ends before its end. */
+export function cutError(provider: string): ProviderError {
+  return new ProviderError(`The reply of ${provider} was cut before its end.`, { provider, kind: "network" });
+}
+
 function failureOf(
   failure: Partial<HttpFailure>,
   { provider, redactor, now }: FailureReading,

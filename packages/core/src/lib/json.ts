@@ -140,7 +140,8 @@ export function isWritable(value: Json, depth: number = 0): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return true;
   return (
-    depth <= MAX_CANONICAL_DEPTH && Object.values(value).every((item: Json) => isWritable(item, depth + 1))
+    depth <= MAX_CANONICAL_DEPTH / 2 &&
+    Object.values(value).every((item: Json) => isWritable(item, depth + 1))
   );
 }
 
