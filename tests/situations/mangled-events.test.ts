@@ -1,5 +1,6 @@
 /** Streams whose events hold anything but what is expected: an outcome with a name, whatever it is. */
 
+import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import {
   type AIAdapter,
@@ -72,6 +73,16 @@ function parse(block: string): Block {
     value: JSON.parse(block.slice(start, end)),
     after: block.slice(end),
   };
+}
+
+function textOf({ before, value, after }: Block): string {
+  return value === undefined ? before : `${before}${JSON.stringify(value)}${after}`;
+}
+
+/** Numbers from 0 to 1 that depend on the seed alone. */
+function diceOf(seed: number): () => number {
+  let count = 0;
+  return () => Number.parseInt(hash("sha256", `${seed}/${count++}`).slice(0, 8), 16) / 0x1_0000_0000;
 }
 
 function blocksOf(name: string, { thought, ...said }: Said): readonly Block[] {
@@ -151,9 +162,7 @@ function* mangledBodies(
   step: number,
 ): Generator<{ readonly where: string; readonly body: string }> {
   const blocks = blocksOf(name, said);
-  const texts = blocks.map(({ before, value, after }) =>
-    value === undefined ? before : `${before}${JSON.stringify(value)}${after}`,
-  );
+  const texts = blocks.map(textOf);
   let count = 0;
   for (const [at, block] of blocks.entries()) {
     if (block.value === undefined) continue;
@@ -215,6 +224,27 @@ describe.each(ADAPTERS)("%s", (name) => {
     expect(cases).toBeGreaterThan(100);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   }, 120_000);
+
+  it("events in any order, twice or missing, give a sound reply or a typed error", async () => {
+    const broken: string[] = [];
+    for (let seed = 1; seed <= 600 * SCALE; seed += 1) {
+      const dice = diceOf(seed);
+      const blocks = blocksOf(name, SAID[0] ?? {}).map(textOf);
+      const body = Array.from({ length: blocks.length }, (_, at) => {
+        const other = blocks[Math.floor(dice() * blocks.length)] ?? "";
+        const own = blocks[at] ?? "";
+        const luck = dice();
+        return luck < 0.7 ? own : luck < 0.8 ? other : luck < 0.9 ? own + own : "";
+      }).join("");
+      try {
+        const outcome = await outcomeOf(answering(name, [body]));
+        if (!(outcome instanceof Error)) expectSound(outcome);
+      } catch (error) {
+        broken.push(`seed ${seed}: ${String(error)}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  }, 60_000);
 
   it("a run on such a reply ends as something, and its record verifies", async () => {
     const broken: string[] = [];

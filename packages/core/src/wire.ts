@@ -80,4 +80,12 @@ export {
   type WireQuirks,
   type WireTarget,
 } from "./lib/wire-request.ts";
-export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";
+export type { SseEvent } from "./lib/sse-reader.ts";
+export {
+  type BodyResponse,
+  DONE,
+  type EventReader,
+  iterableSource,
+  type WireSource,
+  wireSource,
+} from "./lib/wire-source.ts";

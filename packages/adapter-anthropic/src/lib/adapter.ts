@@ -151,6 +151,7 @@ function lazyClient(options: AnthropicAdapterOptions, apiKey: string): () => Pro
       apiKey,
       maxRetries: 0,
       logLevel: "off",
+      fetchOptions: { redirect: "manual" }, // fetch would take the key along to wherever a redirect leads.
       openTelemetry: false, // A run is told once, by its own log.
       baseURL: options.baseUrl ?? process.env["ANTHROPIC_BASE_URL"] ?? null,
       ...(options.headers === undefined ? {} : { defaultHeaders: options.headers }),

@@ -170,7 +170,9 @@ async function send(context: Context, encoded: GeminiRequest, signal: AbortSigna
   const client = await context.client();
   const transport = options.fetch ?? options.ports?.fetch ?? globalThis.fetch;
   let response: Response | undefined;
-  const kept: typeof fetch = async (input, init) => (response = await transport(input, init));
+  // A redirect is a failure: fetch would take the key along to wherever it leads.
+  const kept: typeof fetch = async (input, init) =>
+    (response = await transport(input, { ...init, redirect: "manual" }));
   const over = new AbortController();
   const config: GeminiConfig = {
     ...encoded.config,
@@ -186,7 +188,7 @@ async function send(context: Context, encoded: GeminiRequest, signal: AbortSigna
     const close = (): void => (source.close(), over.abort());
     return { read: source.read, finish: close, close };
   } catch (cause) {
-    throw toGeminiError(cause, { ...failures, headers: response?.headers });
+    throw toGeminiError(cause, { ...failures, answer: response?.ok === false ? response : undefined });
   }
 }
 

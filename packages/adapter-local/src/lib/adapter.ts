@@ -20,7 +20,7 @@ import {
   requestWithRetry,
   wireSource,
 } from "@openfunctions/core/wire";
-import { lineSource } from "./line-source.ts";
+import { LineReader } from "./line-reader.ts";
 import { OLLAMA_ABILITIES, OLLAMA_EFFORTS, ollamaCodec, ollamaUrl } from "./ollama-wire.ts";
 import { LOCAL_SERVERS, type LocalServer } from "./quirks.ts";
 import { HttpStatusFailure, toLocalError } from "./to-error.ts";
@@ -143,9 +143,10 @@ async function send(
     },
     body,
     signal,
+    redirect: "manual", // fetch would take headers along to wherever a redirect leads.
   });
   if (!response.ok) throw new HttpStatusFailure(response.status, response.headers, await response.text());
-  return isNative ? lineSource(response) : wireSource(response);
+  return wireSource(response, isNative ? new LineReader() : undefined);
 }
 
 /** The most text that is looked at: a call written as text is the whole reply, and short. */

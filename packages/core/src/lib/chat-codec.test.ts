@@ -241,6 +241,14 @@ describe("createChatDecoder", () => {
     ]);
   });
 
+  it("names the model that answered, also where a first chunk of filter results has none", async () => {
+    const filtered = { id: "", model: "", choices: [], prompt_filter_results: [] };
+    const said = [filtered, chunk({ content: "hi" }), ...end("stop")];
+    expect(await decode(said)).toMatchObject({ text: "hi", reportedModel: "mm", responseId: "c" });
+    expect(reads(said).filter(({ type }) => type === "start")).toHaveLength(2);
+    expect(reads(said.slice(1)).filter(({ type }) => type === "start")).toHaveLength(1);
+  });
+
   it("takes a missing index, a late id, and calls all numbered 0", async () => {
     const missing = await decode([
       call({ function: { name: "x", arguments: '{"n":' } }),

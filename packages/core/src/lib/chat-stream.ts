@@ -36,7 +36,7 @@ class ChatDecoder implements StreamDecoder {
   finished = false;
   readonly #options: ChatDecoderOptions;
   readonly #calls = new ChatCalls();
-  #started = false;
+  #begun: "" | "unnamed" | "named" = "";
   #reason: string | undefined;
   #refused = false;
   #usage: unknown;
@@ -58,8 +58,10 @@ class ChatDecoder implements StreamDecoder {
       const error = choice["error"] ?? { message: 'The reply ended with the reason "error".' };
       throw providerErrorFromEvent(error, this.#options.failures);
     }
-    if (!this.#started) out.push(startEvent(event));
-    this.#started = true;
+    // A first chunk without a model may be one of filter results alone (Azure), with empty id and model.
+    const isNamed = stringAt(event, "model") !== "";
+    if (this.#begun === "" || (this.#begun === "unnamed" && isNamed)) out.push(startEvent(event));
+    if (this.#begun !== "named") this.#begun = isNamed ? "named" : "unnamed";
     if (isRecord(event["usage"])) this.#usage = event["usage"];
     if (isRecord(choice)) this.#addChoice(choice, out);
   }

@@ -105,7 +105,7 @@ describe("what a tool throws or returns", () => {
     const opaque = (data: unknown) => ({ type: "provider", provider: "p", model: "m", data }) as never;
     const odd: readonly ScriptStep[] = [
       {
-        parts: [opaque({ n: 1e999 }), opaque({ deep }), opaque({ half: "\ud83d" })],
+        parts: [opaque({ n: Number.POSITIVE_INFINITY }), opaque({ deep }), opaque({ half: "\ud83d" })],
         toolCalls: [
           { callId: "c1", name: "act", args: '{"n":1e999}' },
           { callId: "c2", name: "act", args: { deep } },

@@ -48,6 +48,9 @@ export function failureReading(
 }
 
 const MAX_EXCERPT_CHARS = 2048;
+const MAX_ID_CHARS = 200;
+/** A secret cut in two is none to the redactor; this far behind the excerpt no redaction brings it forward. */
+const MAX_READ_CHARS = 32 * MAX_EXCERPT_CHARS;
 const FINAL_KINDS: readonly ProviderErrorKind[] = [
   "quota",
   "context_length",
@@ -126,6 +129,7 @@ function failureOf(
     KIND_BY_STATUS[status] ??
     (isTheirs ? "overloaded" : "invalid_request");
   const mayPass = RETRYABLE_STATUSES.includes(status) || status >= 500;
+  const requestId = headers?.get("x-request-id") ?? headers?.get("request-id") ?? "";
   const said = redactor.redactText(message || code).slice(0, 300);
   const what = isAnswer ? `answered ${status}` : "ended the reply with an error";
   const options = defined({
@@ -134,7 +138,7 @@ function failureOf(
     status: status || undefined,
     retryable: isAnswer ? mayPass && !FINAL_KINDS.includes(kind) : undefined,
     retryAfterMs: headers && readRetryAfterMs(headers, now()),
-    requestId: headers?.get("x-request-id") ?? headers?.get("request-id") ?? undefined,
+    requestId: redactor.redactText(requestId).slice(0, MAX_ID_CHARS) || undefined,
     bodyExcerpt: toExcerpt(body, redactor) || undefined,
   });
   return new ProviderError(`${provider} ${what}${said === "" ? "" : `: ${said}`}`, options);
@@ -177,5 +181,5 @@ function parse(text: string): unknown {
 function toExcerpt(body: unknown, redactor: Redactor): string {
   if (body === undefined || body === null) return "";
   const text = typeof body === "string" ? body : (JSON.stringify(body) ?? "");
-  return redactor.redactText(text.slice(0, MAX_EXCERPT_CHARS * 2)).slice(0, MAX_EXCERPT_CHARS);
+  return redactor.redactText(text.slice(0, MAX_READ_CHARS)).slice(0, MAX_EXCERPT_CHARS);
 }

@@ -40,6 +40,8 @@ export interface SdkClientOptions {
   readonly apiKey: string;
   readonly maxRetries: 0;
   readonly logLevel: "off";
+  /** A redirect is a failure: fetch would take headers with keys along to wherever it leads. */
+  readonly fetchOptions: { readonly redirect: "manual" };
   /** Null for the SDK's own. */
   readonly baseURL: string | null;
   readonly defaultHeaders?: Readonly<Record<string, string>>;
@@ -218,6 +220,8 @@ async function sourceOf(call: SdkCall): Promise<WireSource> {
   return call.asResponse === undefined ? iterableSource(await call) : wireSource(await call.asResponse());
 }
 
+const NO_REDIRECT = { redirect: "manual" } as const;
+
 function lazily<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () => (loading ??= load());
@@ -228,6 +232,7 @@ function clientOptions(options: SdkAdapterOptions, apiKey: string, baseURL: stri
     apiKey,
     maxRetries: 0 as const,
     logLevel: "off" as const,
+    fetchOptions: NO_REDIRECT,
     baseURL,
     defaultHeaders: options.headers,
     fetch: options.fetch ?? options.ports?.fetch,
