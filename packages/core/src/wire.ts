@@ -33,6 +33,7 @@ export {
   type CodedCall,
   codedCall,
   createSdkAdapter,
+  lazily,
   modelTargetOf,
   type ModelTarget,
   responsesCodec,
@@ -42,11 +43,12 @@ export {
   type SdkClientOptions,
   type SdkEndpoint,
   type SdkProvider,
+  sdkSource,
   type WireCodec,
 } from "./lib/openai-shaped.ts";
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
 export { partnerDigest } from "./lib/responses-marks.ts";
-export { type EncodedRequest } from "./lib/responses-request.ts";
+export { type EncodedRequest, leftOutWarnings } from "./lib/responses-request.ts";
 export {
   capabilitiesOf,
   type ModelQuery,

@@ -16,22 +16,9 @@ import { MESSAGES, UNLISTED } from "./quirks.ts";
 import { isStaleThinking, toAnthropicError } from "./to-error.ts";
 import { type BodyOptions, toMessagesBody } from "./to-messages.ts";
 
-/** A request that was sent: the parsed events, and (from the real SDK) the raw response, which is cheaper to read. */
-export type AnthropicCall = PromiseLike<AsyncIterable<unknown>> & {
-  asResponse?(): Promise<wire.BodyResponse>;
-};
-
-/** How one request is sent. */
-export interface AnthropicCallOptions {
-  readonly signal: AbortSignal;
-  readonly maxRetries: 0;
-  /** Milliseconds; never reached, the adapter's own limits come first. */
-  readonly timeout: number;
-}
-
 /** The part of the `@anthropic-ai/sdk` client that is called. */
 export interface AnthropicClient {
-  readonly messages: { create(body: object, options: AnthropicCallOptions): AnthropicCall };
+  readonly messages: wire.SdkEndpoint;
 }
 
 /** Options of `createAnthropicAdapter`. Every one may be left out where the environment has a key. */
@@ -81,7 +68,13 @@ export function createAnthropicAdapter(options: AnthropicAdapterOptions = {}): A
   const resolved = wire.resolveModel({ provider: PROVIDER, model, role, env: process.env });
   const row = resolved.row ?? UNLISTED;
   const failures = wire.failureReading(PROVIDER, { ...options, apiKey });
-  const context: Context = { options, resolved, row, failures, client: lazyClient(options, apiKey) };
+  const context: Context = {
+    options,
+    resolved,
+    row,
+    failures,
+    client: wire.lazily(() => loadClient(options, apiKey)),
+  };
   return defineAdapter({
     provider: PROVIDER,
     model: resolved.model,
@@ -116,12 +109,8 @@ function prepare(asked: ModelRequest, { options, resolved, row, failures, client
     provider: PROVIDER,
     warnings: [...wire.unconfirmedModel(resolved), ...warnings],
     open: async (signal) => {
-      const send = async (sent: JsonObject): Promise<wire.WireSource> => {
-        const call = (await client()).messages.create(sent, { signal, maxRetries: 0, timeout });
-        return call.asResponse === undefined
-          ? wire.iterableSource(await call)
-          : wire.wireSource(await call.asResponse());
-      };
+      const send = async (sent: JsonObject): Promise<wire.WireSource> =>
+        wire.sdkSource((await client()).messages.create(sent, { signal, maxRetries: 0, timeout }));
       const first = await send(withoutThinking ? write({ withoutThinking }).body : body).catch(
         (cause: unknown) => {
           if (withoutThinking || !isStaleThinking(cause)) throw cause;
@@ -141,23 +130,19 @@ function prepare(asked: ModelRequest, { options, resolved, row, failures, client
 }
 
 /** `messages.create` itself prints a warning for old models; packages print nothing, so its request is sent by `post`. */
-function lazyClient(options: AnthropicAdapterOptions, apiKey: string): () => Promise<AnthropicClient> {
-  let loading: Promise<AnthropicClient> | undefined;
-  const load = async (): Promise<AnthropicClient> => {
-    if (options.client !== undefined) return options.client;
-    const { Anthropic } = await import("@anthropic-ai/sdk/client");
-    const transport = options.fetch ?? options.ports?.fetch;
-    const sdk = new Anthropic({
-      apiKey,
-      maxRetries: 0,
-      logLevel: "off",
-      fetchOptions: { redirect: "manual" }, // fetch would take the key along to wherever a redirect leads.
-      openTelemetry: false, // A run is told once, by its own log.
-      baseURL: options.baseUrl ?? process.env["ANTHROPIC_BASE_URL"] ?? null,
-      ...(options.headers === undefined ? {} : { defaultHeaders: options.headers }),
-      ...(transport === undefined ? {} : { fetch: transport }),
-    });
-    return { messages: { create: (body, how) => sdk.post("/v1/messages", { body, stream: true, ...how }) } };
-  };
-  return () => (loading ??= load());
+async function loadClient(options: AnthropicAdapterOptions, apiKey: string): Promise<AnthropicClient> {
+  if (options.client !== undefined) return options.client;
+  const { Anthropic } = await import("@anthropic-ai/sdk/client");
+  const transport = options.fetch ?? options.ports?.fetch;
+  const sdk = new Anthropic({
+    apiKey,
+    maxRetries: 0,
+    logLevel: "off",
+    fetchOptions: { redirect: "manual" }, // fetch would take the key along to wherever a redirect leads.
+    openTelemetry: false, // A run is told once, by its own log.
+    baseURL: options.baseUrl ?? process.env["ANTHROPIC_BASE_URL"] ?? null,
+    ...(options.headers === undefined ? {} : { defaultHeaders: options.headers }),
+    ...(transport === undefined ? {} : { fetch: transport }),
+  });
+  return { messages: { create: (body, how) => sdk.post("/v1/messages", { body, stream: true, ...how }) } };
 }

@@ -189,7 +189,9 @@ export class MessagesDecoder implements wire.StreamDecoder {
 
   #pushOpaque(data: Json, out: ModelEvent[], providerCall?: ProviderPart["providerCall"]): void {
     const { model, failures } = this.#options;
-    const part = { type: "provider" as const, provider: failures.provider, model, data, providerCall };
+    const { provider } = failures;
+    const executor = providerCall && ("provider" as const);
+    const part = { type: "provider" as const, provider, model, data, executor, providerCall };
     out.push({ type: "part", part: wire.defined(part) });
   }
 

@@ -14,6 +14,7 @@ import {
   isContent,
   isJsonObject,
   isOwnPart,
+  leftOutWarnings,
   planRequest,
   wireName,
   type WireTarget,
@@ -69,14 +70,19 @@ export function toMessagesBody(request: ModelRequest, options: BodyOptions): Enc
 }
 
 function report({ foreign, thinking, unreadable }: LeftOut, { model, provider }: WireTarget): ModelEvent[] {
-  const reports = [
-    [foreign, "provider_parts_left_out", `opaque parts are not of "${model}" of ${provider}`],
-    [thinking, "reasoning_items_left_out", "thinking blocks have lost what they led to, or were refused"],
-    [unreadable, "content_left_out", "images or files are of a kind that Claude does not read"],
-  ] as const;
-  return reports
-    .filter(([count]) => count > 0)
-    .map(([count, code, what]) => ({ type: "warning", code, detail: `${count} left out: ${what}.` }));
+  return leftOutWarnings([
+    [foreign, "provider_parts_left_out", `opaque parts left out: they are not of "${model}" of ${provider}`],
+    [
+      thinking,
+      "reasoning_items_left_out",
+      "thinking blocks left out: they have lost what they led to, or were refused",
+    ],
+    [
+      unreadable,
+      "content_left_out",
+      "images or files left out: they are of a kind that Claude does not read",
+    ],
+  ]);
 }
 
 /** How many parts were left out: of another model, thinking, and content of a kind that cannot be sent. */

@@ -14,6 +14,7 @@ import {
   type FailureReading,
   failureReading,
   iterableSource,
+  lazily,
   type ModelCall,
   type ModelRole,
   type RequestLimits,
@@ -88,7 +89,13 @@ export function createGeminiAdapter(options: GeminiAdapterOptions = {}): AIAdapt
   const resolved = resolveModel({ provider: "gemini", model, role, env });
   const failures = failureReading(resolved.provider, { ...options, apiKey });
   const path = pathOf(resolved.model);
-  const context: Context = { options, resolved, path, failures, client: lazyClient(options, apiKey) };
+  const context: Context = {
+    options,
+    resolved,
+    path,
+    failures,
+    client: lazily(() => loadClient(options, apiKey)),
+  };
   return defineAdapter({
     provider: resolved.provider,
     model: resolved.model,
@@ -192,16 +199,12 @@ async function send(context: Context, encoded: GeminiRequest, signal: AbortSigna
   }
 }
 
-function lazyClient(options: GeminiAdapterOptions, apiKey: string): () => Promise<GeminiClient> {
-  let loading: Promise<GeminiClient> | undefined;
-  const { apiVersion } = ENDPOINT;
+async function loadClient(options: GeminiAdapterOptions, apiKey: string): Promise<GeminiClient> {
+  if (options.client !== undefined) return options.client;
+  // The entry for browsers: it reads no environment, prints nothing about keys and loads none of Node's extras.
+  const { GoogleGenAI } = await import("@google/genai/web");
   const baseUrl = options.baseUrl ?? (process.env["GOOGLE_GEMINI_BASE_URL"] || ENDPOINT.baseUrl);
-  const load = async (): Promise<GeminiClient> => {
-    if (options.client !== undefined) return options.client;
-    // The entry for browsers: it reads no environment, prints nothing about keys and loads none of Node's extras.
-    const { GoogleGenAI } = await import("@google/genai/web");
-    const headers = { ...options.headers };
-    return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion, headers } });
-  };
-  return () => (loading ??= load());
+  const { apiVersion } = ENDPOINT;
+  const headers = { ...options.headers };
+  return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion, headers } });
 }

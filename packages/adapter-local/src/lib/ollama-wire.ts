@@ -12,6 +12,7 @@ import {
 } from "@openfunctions/core";
 import {
   chatCodec,
+  defined,
   DONE,
   type EncodedRequest,
   type ModelAbilities,
@@ -67,7 +68,7 @@ function toOllamaRequest(
   { contextTokens, keepAlive, stream = true }: OllamaOptions,
 ): EncodedRequest {
   const { temperature, topP, seed, stop } = plan.sampling;
-  const settings = present({
+  const settings = defined({
     num_ctx: contextTokens,
     num_predict: request.maxOutputTokens,
     temperature,
@@ -77,7 +78,7 @@ function toOllamaRequest(
   });
   const history = request.messages.flatMap(toMessages);
   const tools = plan.toolChoice === "none" ? undefined : body["tools"];
-  const native = present({
+  const native = defined({
     model: body["model"],
     stream,
     tools,
@@ -109,7 +110,7 @@ function toMessages(message: Message): JsonObject[] {
   const images = content.flatMap(imageOf);
   const text = textOf(content, "\n");
   if (text !== "" || images.length > 0 || results.length === 0)
-    messages.push(present({ role: "user", content: text, images: images.length === 0 ? undefined : images }));
+    messages.push(defined({ role: "user", content: text, images: images.length === 0 ? undefined : images }));
   return messages;
 }
 
@@ -123,7 +124,7 @@ function assistantMessages(parts: readonly Part[]): JsonObject[] {
   const thought = parts.map((part) => (part.type === "reasoning" ? (part.text ?? "") : "")).join("");
   const thinking = calls.length > 0 && thought !== "" ? thought : undefined;
   return [
-    present({ role: "assistant", content, thinking, tool_calls: calls.length === 0 ? undefined : calls }),
+    defined({ role: "assistant", content, thinking, tool_calls: calls.length === 0 ? undefined : calls }),
   ];
 }
 
@@ -186,10 +187,4 @@ class OllamaDecoder implements StreamDecoder {
   #indexed(calls: readonly unknown[]): readonly object[] {
     return calls.filter(isPlainObject).map((call) => ({ ...call, index: this.#calls++ }));
   }
-}
-
-function present(fields: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject {
-  const kept: Record<string, JsonObject[string]> = {};
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value;
-  return kept;
 }

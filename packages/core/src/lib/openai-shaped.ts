@@ -191,7 +191,7 @@ export function createSdkAdapter<Client>(
       failures,
       warnings: unconfirmedModel(resolved),
       send: async (body, signal) =>
-        sourceOf(its.endpointOf(await client()).create(body, { signal, maxRetries: 0, timeout })),
+        sdkSource(its.endpointOf(await client()).create(body, { signal, maxRetries: 0, timeout })),
       toError: its.toError,
     });
   return defineAdapter({
@@ -216,13 +216,15 @@ export function modelTargetOf(
   };
 }
 
-async function sourceOf(call: SdkCall): Promise<WireSource> {
+/** What an SDK answered: the raw response where there is one, else the events it parsed. */
+export async function sdkSource(call: SdkCall): Promise<WireSource> {
   return call.asResponse === undefined ? iterableSource(await call) : wireSource(await call.asResponse());
 }
 
 const NO_REDIRECT = { redirect: "manual" } as const;
 
-function lazily<T>(load: () => Promise<T>): () => Promise<T> {
+/** Loads once, at the first call. */
+export function lazily<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () => (loading ??= load());
 }
