@@ -196,6 +196,19 @@ describe.each(ADAPTERS)("%s", (name) => {
     }
   });
 
+  it("a key no header can hold is an error before anything is sent, and is not told", async () => {
+    for (const apiKey of ["first\nsecond-secret", "ключ-secret"]) {
+      await withSteps(name, [whole], {
+        apiKey,
+        body: async ({ adapter, server }) => {
+          const failure = failureOf(await outcomeOf(adapter));
+          expect(inspect(failure, { depth: 20, showHidden: true })).not.toMatch(/secret/);
+          expect(server.requests).toEqual([]);
+        },
+      });
+    }
+  });
+
   it("an abort at every event ends with its reason, closes the connection and leaves no listener", async () => {
     const said = answerOf(name, {
       opaque: "r",

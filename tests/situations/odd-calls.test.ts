@@ -95,6 +95,18 @@ describe.each(ADAPTERS)("%s", (name) => {
     },
   );
 
+  it("prototype keys among the arguments are data: they reach no prototype, and the history keeps them", async () => {
+    const args = '{"n":3,"__proto__":{"x":1},"constructor":{"prototype":{"x":1}}}';
+    const { result, ran, bodies } = await outcomeOf(name, [
+      { calls: [{ id: "call_1", name: "look", args: [args] }] },
+      DONE,
+    ]);
+    expect(result).toMatchObject({ status: "completed", text: "done" });
+    expect([ran, Reflect.get({}, "x")]).toEqual([[3], undefined]);
+    expectLegalHistory(name, bodies[1]);
+    expect(JSON.stringify(bodies[1]).replaceAll("\\", "")).toContain('"__proto__":{"x":1}');
+  });
+
   it("two calls with one id end the run as protocol_error; none of them runs", async () => {
     const { result, ran } = await outcomeOf(name, [{ calls: [good("call_1", 1), good("call_1", 2)] }]);
     expect(result).toMatchObject({ status: "failed", stopReason: "protocol_error" });

@@ -130,6 +130,9 @@ export class MessagesDecoder implements wire.StreamDecoder {
   #addDelta(block: OpenBlock | undefined, delta: wire.WireRecord | undefined, out: ModelEvent[]): void {
     if (block === undefined || delta === undefined) return;
     const field = wire.entryOf(DELTA_FIELDS, delta["type"]);
+    const isPlain = block.type === "text" || block.type === "thinking";
+    // A delta of another kind than its block says nothing of it.
+    if (field !== undefined && (isPlain ? field !== block.type : field !== "partial_json")) return;
     if (field !== undefined) this.#grow(block, wire.stringAt(delta, field), out);
     else if (delta["type"] === "signature_delta") block.signature += wire.stringAt(delta, "signature");
     else if (delta["type"] === "citations_delta") block.citations.push(delta["citation"]);
