@@ -117,6 +117,24 @@ describe.each(ADAPTERS)("%s", (name) => {
     await withSteps(name, [whole], { limits: { retries: 1, firstEventMs: 80, idleMs: 80 }, body });
   });
 
+  it("limits without end are none: nothing goes off at once", async () => {
+    const endless = Number.POSITIVE_INFINITY;
+    const forever = {
+      connectMs: endless,
+      firstEventMs: endless,
+      idleMs: endless,
+      totalMs: endless,
+      retries: 0,
+    };
+    const body = async ({ adapter }: Talking): Promise<void> => {
+      expect(await runLoop({ adapter, messages }).result).toMatchObject({
+        status: "completed",
+        text: "whole",
+      });
+    };
+    await withSteps(name, [{ ...whole, delayMs: 100 }], { limits: forever, body });
+  });
+
   it("an abort ends the wait for a retry at once: cancelled, and nothing is asked again", async () => {
     const steps = [{ ...failures.rateLimited, headers: { "retry-after": "50" } }, whole];
     const body = async ({ adapter, server }: Talking): Promise<void> => {

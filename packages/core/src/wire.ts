@@ -16,7 +16,13 @@ export {
   providerErrorFromEvent,
   providerErrorFromHttp,
 } from "./lib/http-failure.ts";
-export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
+export {
+  type ModelCall,
+  REQUEST_LIMITS,
+  type RequestLimits,
+  sdkTimeoutMs,
+  type StreamDecoder,
+} from "./lib/model-call.ts";
 export {
   MODEL_POLICY,
   type ModelAbilities,

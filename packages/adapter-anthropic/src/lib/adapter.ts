@@ -102,7 +102,7 @@ function prepare(asked: ModelRequest, { options, resolved, row, failures, client
     toMessagesBody(request, { target, maxOutputTokens, ...more });
   const { body, plan, warnings } = write();
   const decoding = { model, price, failures, restore: wire.restoreArgumentsOf(plan) };
-  const timeout = options.limits?.totalMs ?? wire.REQUEST_LIMITS.totalMs;
+  const timeout = wire.sdkTimeoutMs(options.limits);
   let decoder = new MessagesDecoder(decoding);
   let withoutThinking = false;
   return {

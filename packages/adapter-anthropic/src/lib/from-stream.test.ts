@@ -139,7 +139,11 @@ describe("blocks", () => {
     const reply = await decode(messageEvents([...search("srv_1"), text("Found.")]));
     expect(reply.toolCalls).toEqual([]);
     expect(reply.parts).toMatchObject([
-      { executor: "provider", providerCall: { id: "srv_1", stage: "call" }, data: { name: "web_search", input: { query: "é" } } },
+      {
+        executor: "provider",
+        providerCall: { id: "srv_1", stage: "call" },
+        data: { name: "web_search", input: { query: "é" } },
+      },
       {
         providerCall: { id: "srv_1", stage: "result" },
         data: { content: [{ encrypted_content: "x\u2028" }] },

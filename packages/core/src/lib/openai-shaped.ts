@@ -9,7 +9,7 @@ import { defined } from "./defined.ts";
 import { ConfigError, type ProviderError } from "./errors.ts";
 import { type FailureReading, failureReading } from "./http-failure.ts";
 import type { JsonObject } from "./json.ts";
-import { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./model-call.ts";
+import { type ModelCall, type RequestLimits, sdkTimeoutMs, type StreamDecoder } from "./model-call.ts";
 import { type ModelPrice, type ModelRole, type ReasoningLevels, UNKNOWN_ABILITIES } from "./model-policy.ts";
 import type { Ports } from "./ports.ts";
 import { capabilitiesOf, type ResolvedModel, resolveModel, unconfirmedModel } from "./resolve-model.ts";
@@ -182,7 +182,7 @@ export function createSdkAdapter<Client>(
   const client = lazily(
     async () => options.client ?? its.loadClient(clientOptions(options, apiKey, baseURL)),
   );
-  const timeout = limits?.totalMs ?? REQUEST_LIMITS.totalMs;
+  const timeout = sdkTimeoutMs(limits);
   const prepare = (asked: ModelRequest): ModelCall =>
     codedCall(asked.reasoning === undefined ? defined({ ...asked, reasoning: options.reasoning }) : asked, {
       target,
