@@ -61,7 +61,7 @@ export interface GeminiAdapterOptions {
   readonly role?: ModelRole;
   /** Default: `GEMINI_API_KEY`, then `GOOGLE_API_KEY`. */
   readonly apiKey?: string;
-  /** Without the API version. Default: `GOOGLE_GEMINI_BASE_URL`, then Google. */
+  /** Without the API version. Default: `GEMINI_BASE_URL`, then `GOOGLE_GEMINI_BASE_URL`, then Google. */
   readonly baseUrl?: string;
   /** Used in place of the SDK; then no key is needed, and `baseUrl`, `fetch` and `headers` are the client's own. */
   readonly client?: GeminiClient;
@@ -203,7 +203,8 @@ async function loadClient(options: GeminiAdapterOptions, apiKey: string): Promis
   if (options.client !== undefined) return options.client;
   // The entry for browsers: it reads no environment, prints nothing about keys and loads none of Node's extras.
   const { GoogleGenAI } = await import("@google/genai/web");
-  const baseUrl = options.baseUrl ?? (process.env["GOOGLE_GEMINI_BASE_URL"] || ENDPOINT.baseUrl);
+  const { GEMINI_BASE_URL, GOOGLE_GEMINI_BASE_URL } = process.env;
+  const baseUrl = options.baseUrl ?? (GEMINI_BASE_URL || GOOGLE_GEMINI_BASE_URL || ENDPOINT.baseUrl);
   const { apiVersion } = ENDPOINT;
   const headers = { ...options.headers };
   return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion, headers } });

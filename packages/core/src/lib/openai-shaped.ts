@@ -178,7 +178,8 @@ export function createSdkAdapter<Client>(
   const resolved = resolveModel({ provider, model: options.model, role, env });
   const target = modelTargetOf(resolved, its.reasoning);
   const failures = failureReading(provider, { apiKey, headers: options.headers, ports });
-  const baseURL = options.baseUrl ?? env[`${prefix}_BASE_URL`] ?? its.baseUrl ?? null;
+  // A variable that is set to nothing is not set: the SDK would take it for its own address, and send it this key.
+  const baseURL = options.baseUrl ?? (env[`${prefix}_BASE_URL`] || its.baseUrl || null);
   const client = lazily(
     async () => options.client ?? its.loadClient(clientOptions(options, apiKey, baseURL)),
   );
