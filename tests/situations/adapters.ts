@@ -6,10 +6,12 @@ import { createLocalAdapter } from "@openfunctions/adapter-local";
 import { createOpenAIAdapter } from "@openfunctions/adapter-openai";
 import { createOpenRouterAdapter } from "@openfunctions/adapter-openrouter";
 import { createXaiAdapter } from "@openfunctions/adapter-xai";
-import type { AIAdapter } from "@openfunctions/core";
+import type { AIAdapter, Ports } from "@openfunctions/core";
 import {
   type FakeModelServer,
   type FakeReply,
+  type FakeRequest,
+  type FakeStep,
   type NeutralReply,
   type WireFixtures,
   anthropicFixtures,
@@ -19,9 +21,12 @@ import {
   responsesFixtures,
   startFakeModelServer,
 } from "@openfunctions/core/testing";
+import type { RequestLimits } from "@openfunctions/core/wire";
+import { ollamaFixtures } from "../../packages/adapter-local/src/lib/__fixtures__/ollama-wire.ts";
 
-/** What a fake model says: a reply, or a reply that is cut or stalls. */
-export type Said = NeutralReply & Pick<FakeReply, "cutAfter" | "ending" | "splitBytes">;
+/** What a fake model says: a reply, also with shown reasoning, or one that is cut or stalls. */
+export type Said = NeutralReply &
+  Pick<FakeReply, "cutAfter" | "ending" | "splitBytes"> & { readonly thought?: string };
 
 /** An adapter and the server it talks to. */
 export interface Talking {
@@ -29,72 +34,145 @@ export interface Talking {
   readonly server: FakeModelServer;
 }
 
-const LIMITS = { retries: 0, idleMs: 2_000 } as const;
+/** How an adapter is made, besides its address. Default: no retries, an idle limit of two seconds. */
+export interface Making {
+  readonly limits?: Partial<RequestLimits>;
+  readonly ports?: Partial<Ports>;
+  readonly apiKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly model?: string;
+}
 
-const WIRES: readonly {
+type Options = Required<Pick<Making, "limits" | "apiKey" | "model">> &
+  Pick<Making, "ports" | "headers"> & { readonly baseUrl: string };
+
+/** One wire: what its servers write, and the adapter that speaks it. */
+export interface Wire {
   readonly name: string;
   readonly fixtures: WireFixtures;
-  readonly make: (url: string) => AIAdapter;
-}[] = [
+  readonly make: (options: Options) => AIAdapter;
+  /** Reasoning that is shown, as a block of the stream. Absent where the wire has none. */
+  readonly thought?: (text: string) => string;
+}
+
+const sse = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
+const chatThought =
+  (field: string) =>
+  (text: string): string =>
+    sse({ id: "c", model: "m", choices: [{ index: 0, delta: { [field]: text }, finish_reason: null }] });
+const responsesThought = (delta: string): string =>
+  sse({ type: "response.reasoning_summary_text.delta", output_index: 0, summary_index: 0, delta });
+
+const WIRES: readonly Wire[] = [
   {
     name: "openai responses",
     fixtures: responsesFixtures,
-    make: (url) => createOpenAIAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+    make: createOpenAIAdapter,
+    thought: responsesThought,
   },
   {
     name: "openai chat",
     fixtures: chatFixtures,
-    make: (url) =>
-      createOpenAIAdapter({ apiKey: "k", baseUrl: url, model: "m", api: "chat", limits: LIMITS }),
+    make: (options) => createOpenAIAdapter({ ...options, api: "chat" }),
+    thought: chatThought("reasoning_content"),
   },
-  {
-    name: "xai",
-    fixtures: responsesFixtures,
-    make: (url) => createXaiAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
-  },
+  { name: "xai", fixtures: responsesFixtures, make: createXaiAdapter, thought: responsesThought },
   {
     name: "openrouter",
     fixtures: openRouterFixtures,
-    make: (url) => createOpenRouterAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+    make: createOpenRouterAdapter,
+    thought: chatThought("reasoning"),
   },
   {
     name: "anthropic",
     fixtures: anthropicFixtures,
-    make: (url) => createAnthropicAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+    make: createAnthropicAdapter,
+    thought: (text) =>
+      [
+        { type: "content_block_start", index: 90, content_block: { type: "thinking", thinking: "" } },
+        { type: "content_block_delta", index: 90, delta: { type: "thinking_delta", thinking: text } },
+        { type: "content_block_delta", index: 90, delta: { type: "signature_delta", signature: "c2ln" } },
+        { type: "content_block_stop", index: 90 },
+      ]
+        .map(sse)
+        .join(""),
   },
   {
     name: "gemini",
     fixtures: geminiFixtures,
-    make: (url) => createGeminiAdapter({ apiKey: "k", baseUrl: url, model: "m", limits: LIMITS }),
+    make: createGeminiAdapter,
+    thought: (text) => sse({ candidates: [{ content: { parts: [{ text, thought: true }] }, index: 0 }] }),
   },
   {
     name: "local",
     fixtures: chatFixtures,
-    make: (url) => createLocalAdapter({ server: "vllm", baseUrl: url, model: "m", limits: LIMITS }),
+    make: (options) => createLocalAdapter({ ...options, server: "vllm" }),
+    thought: chatThought("reasoning_content"),
+  },
+  {
+    name: "ollama",
+    fixtures: ollamaFixtures,
+    make: (options) =>
+      createLocalAdapter({ ...options, baseUrl: options.baseUrl.replace("/v1", ""), server: "ollama" }),
+    thought: (text) => `${JSON.stringify({ model: "m", message: { thinking: text }, done: false })}\n`,
   },
 ];
 
 /** The names of the adapters, for `it.each`. */
 export const ADAPTERS: readonly string[] = WIRES.map(({ name }) => name);
 
+/** The wire of that name. */
+export function wireOf(name: string): Wire {
+  const wire = WIRES.find((candidate) => candidate.name === name);
+  if (wire === undefined) throw new Error(`There is no adapter "${name}".`);
+  return wire;
+}
+
+/** What is said, as the HTTP answer of a wire. Shown reasoning comes right after the reply's beginning. */
+export function answerOf(name: string, said: Said): FakeReply {
+  const { cutAfter, ending, splitBytes, thought, ...reply } = said;
+  const { fixtures, thought: write } = wireOf(name);
+  const blocks = [...fixtures.stream(reply)];
+  if (thought !== undefined && write !== undefined) blocks.splice(1, 0, write(thought));
+  return {
+    blocks,
+    ...(cutAfter === undefined ? {} : { cutAfter }),
+    ...(ending === undefined ? {} : { ending }),
+    ...(splitBytes === undefined ? {} : { splitBytes }),
+  };
+}
+
+/** The request of that number, which must have been sent. */
+export function sentTo({ server }: Talking, index: number): FakeRequest {
+  const request = server.requests[index];
+  if (request === undefined) throw new Error(`There was no request ${index}.`);
+  return request;
+}
+
 /** Starts the fake with what it is to say, runs the body, and ends the fake on every path. */
-export async function withAdapter(
+export function withAdapter(
   name: string,
   said: readonly Said[],
   body: (talking: Talking) => Promise<void>,
 ): Promise<void> {
-  const wire = WIRES.find((candidate) => candidate.name === name);
-  if (wire === undefined) throw new Error(`There is no adapter "${name}".`);
-  const server = await startFakeModelServer(
-    said.map(({ cutAfter, ending, splitBytes, ...reply }) => ({
-      blocks: wire.fixtures.stream(reply),
-      ...(cutAfter === undefined ? {} : { cutAfter }),
-      ...(ending === undefined ? {} : { ending }),
-      ...(splitBytes === undefined ? {} : { splitBytes }),
-    })),
+  return withSteps(
+    name,
+    said.map((one) => answerOf(name, one)),
+    { body },
   );
+}
+
+/** The same with whole HTTP answers, and an adapter that is made in another way. */
+export async function withSteps(
+  name: string,
+  steps: readonly FakeStep[],
+  how: Making & { readonly body: (talking: Talking) => Promise<void> },
+): Promise<void> {
+  const { body, limits = { retries: 0, idleMs: 2_000 }, apiKey = "k", model = "m", ...rest } = how;
+  const server = await startFakeModelServer(steps);
   try {
-    await body({ adapter: wire.make(`${server.url}/v1`), server });
+    const adapter = wireOf(name).make({ ...rest, limits, apiKey, model, baseUrl: `${server.url}/v1` });
+    await body({ adapter, server });
   } finally {
     await server.close();
   }

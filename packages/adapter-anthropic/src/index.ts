@@ -1,9 +1,3 @@
 /** Claude as an openFunctions adapter. */
 
-export {
-  createAnthropicAdapter,
-  type AnthropicAdapterOptions,
-  type AnthropicCall,
-  type AnthropicCallOptions,
-  type AnthropicClient,
-} from "./lib/adapter.ts";
+export { createAnthropicAdapter, type AnthropicAdapterOptions, type AnthropicClient } from "./lib/adapter.ts";

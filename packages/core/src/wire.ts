@@ -9,12 +9,20 @@ export {
 export { defined } from "./lib/defined.ts";
 export { compileSchema } from "./lib/dialect.ts";
 export {
+  cutError,
   type FailureReading,
+  failureReading,
   type HeaderReader,
   providerErrorFromEvent,
   providerErrorFromHttp,
 } from "./lib/http-failure.ts";
-export { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./lib/model-call.ts";
+export {
+  type ModelCall,
+  REQUEST_LIMITS,
+  type RequestLimits,
+  sdkTimeoutMs,
+  type StreamDecoder,
+} from "./lib/model-call.ts";
 export {
   MODEL_POLICY,
   type ModelAbilities,
@@ -24,12 +32,14 @@ export {
   type ReasoningLevels,
   UNKNOWN_ABILITIES,
 } from "./lib/model-policy.ts";
+export { isJsonObject } from "./lib/json.ts";
 export { createRedactor, type Redactor, type RedactorOptions } from "./lib/redactor.ts";
 export {
   chatCodec,
   type CodedCall,
   codedCall,
   createSdkAdapter,
+  lazily,
   modelTargetOf,
   type ModelTarget,
   responsesCodec,
@@ -39,11 +49,12 @@ export {
   type SdkClientOptions,
   type SdkEndpoint,
   type SdkProvider,
+  sdkSource,
   type WireCodec,
 } from "./lib/openai-shaped.ts";
 export { requestWithRetry, type RequestOptions } from "./lib/request-with-retry.ts";
 export { partnerDigest } from "./lib/responses-marks.ts";
-export { type EncodedRequest } from "./lib/responses-request.ts";
+export { type EncodedRequest, leftOutWarnings } from "./lib/responses-request.ts";
 export {
   capabilitiesOf,
   type ModelQuery,
@@ -51,17 +62,20 @@ export {
   resolveModel,
   unconfirmedModel,
 } from "./lib/resolve-model.ts";
-export { cutError, type DecoderOptions, startEvent } from "./lib/responses-stream.ts";
+export { type DecoderOptions, startEvent } from "./lib/responses-stream.ts";
 export { providerErrorFromSdk } from "./lib/sdk-failure.ts";
 export { parseToolArguments, type ToolArguments } from "./lib/tool-arguments.ts";
 export { usageEvent } from "./lib/usage-fields.ts";
 export {
   asJson,
   callIdOf,
+  countAt,
+  entryOf,
   isRecord,
   listAt,
   recordAt,
   stringAt,
+  wireName,
   type WireRecord,
 } from "./lib/wire-fields.ts";
 export {
@@ -74,4 +88,12 @@ export {
   type WireQuirks,
   type WireTarget,
 } from "./lib/wire-request.ts";
-export { type BodyResponse, DONE, iterableSource, type WireSource, wireSource } from "./lib/wire-source.ts";
+export type { SseEvent } from "./lib/sse-reader.ts";
+export {
+  type BodyResponse,
+  DONE,
+  type EventReader,
+  iterableSource,
+  type WireSource,
+  wireSource,
+} from "./lib/wire-source.ts";

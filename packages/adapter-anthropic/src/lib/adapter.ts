@@ -16,22 +16,9 @@ import { MESSAGES, UNLISTED } from "./quirks.ts";
 import { isStaleThinking, toAnthropicError } from "./to-error.ts";
 import { type BodyOptions, toMessagesBody } from "./to-messages.ts";
 
-/** A request that was sent: the parsed events, and (from the real SDK) the raw response, which is cheaper to read. */
-export type AnthropicCall = PromiseLike<AsyncIterable<unknown>> & {
-  asResponse?(): Promise<wire.BodyResponse>;
-};
-
-/** How one request is sent. */
-export interface AnthropicCallOptions {
-  readonly signal: AbortSignal;
-  readonly maxRetries: 0;
-  /** Milliseconds; never reached, the adapter's own limits come first. */
-  readonly timeout: number;
-}
-
 /** The part of the `@anthropic-ai/sdk` client that is called. */
 export interface AnthropicClient {
-  readonly messages: { create(body: object, options: AnthropicCallOptions): AnthropicCall };
+  readonly messages: wire.SdkEndpoint;
 }
 
 /** Options of `createAnthropicAdapter`. Every one may be left out where the environment has a key. */
@@ -80,8 +67,14 @@ export function createAnthropicAdapter(options: AnthropicAdapterOptions = {}): A
   const { model, role } = options;
   const resolved = wire.resolveModel({ provider: PROVIDER, model, role, env: process.env });
   const row = resolved.row ?? UNLISTED;
-  const redactor = wire.createRedactor({ secrets: [apiKey] });
-  const context: Context = { options, resolved, row, redactor, client: lazyClient(options, apiKey) };
+  const failures = wire.failureReading(PROVIDER, { ...options, apiKey });
+  const context: Context = {
+    options,
+    resolved,
+    row,
+    failures,
+    client: wire.lazily(() => loadClient(options, apiKey)),
+  };
   return defineAdapter({
     provider: PROVIDER,
     model: resolved.model,
@@ -95,15 +88,13 @@ interface Context {
   readonly options: AnthropicAdapterOptions;
   readonly resolved: wire.ResolvedModel;
   readonly row: typeof UNLISTED;
-  readonly redactor: wire.Redactor;
+  readonly failures: wire.FailureReading;
   readonly client: () => Promise<AnthropicClient>;
 }
 
-function prepare(asked: ModelRequest, { options, resolved, row, redactor, client }: Context): wire.ModelCall {
+function prepare(asked: ModelRequest, { options, resolved, row, failures, client }: Context): wire.ModelCall {
   const reasoning = asked.reasoning ?? options.reasoning;
   const request = reasoning === undefined ? asked : { ...asked, reasoning };
-  const now = options.ports?.clock?.now() ?? Date.now();
-  const failures = { provider: PROVIDER, redactor, now };
   const { model } = resolved;
   const { can, confirmed, reasoning: levels, maxOutputTokens, price } = row;
   const target = { provider: PROVIDER, model, can, confirmed, reasoning: levels, quirks: MESSAGES };
@@ -111,19 +102,15 @@ function prepare(asked: ModelRequest, { options, resolved, row, redactor, client
     toMessagesBody(request, { target, maxOutputTokens, ...more });
   const { body, plan, warnings } = write();
   const decoding = { model, price, failures, restore: wire.restoreArgumentsOf(plan) };
-  const timeout = options.limits?.totalMs ?? wire.REQUEST_LIMITS.totalMs;
+  const timeout = wire.sdkTimeoutMs(options.limits);
   let decoder = new MessagesDecoder(decoding);
   let withoutThinking = false;
   return {
     provider: PROVIDER,
     warnings: [...wire.unconfirmedModel(resolved), ...warnings],
     open: async (signal) => {
-      const send = async (sent: JsonObject): Promise<wire.WireSource> => {
-        const call = (await client()).messages.create(sent, { signal, maxRetries: 0, timeout });
-        return call.asResponse === undefined
-          ? wire.iterableSource(await call)
-          : wire.wireSource(await call.asResponse());
-      };
+      const send = async (sent: JsonObject): Promise<wire.WireSource> =>
+        wire.sdkSource((await client()).messages.create(sent, { signal, maxRetries: 0, timeout }));
       const first = await send(withoutThinking ? write({ withoutThinking }).body : body).catch(
         (cause: unknown) => {
           if (withoutThinking || !isStaleThinking(cause)) throw cause;
@@ -143,22 +130,19 @@ function prepare(asked: ModelRequest, { options, resolved, row, redactor, client
 }
 
 /** `messages.create` itself prints a warning for old models; packages print nothing, so its request is sent by `post`. */
-function lazyClient(options: AnthropicAdapterOptions, apiKey: string): () => Promise<AnthropicClient> {
-  let loading: Promise<AnthropicClient> | undefined;
-  const load = async (): Promise<AnthropicClient> => {
-    if (options.client !== undefined) return options.client;
-    const { Anthropic } = await import("@anthropic-ai/sdk/client");
-    const transport = options.fetch ?? options.ports?.fetch;
-    const sdk = new Anthropic({
-      apiKey,
-      maxRetries: 0,
-      logLevel: "off",
-      openTelemetry: false, // A run is told once, by its own log.
-      baseURL: options.baseUrl ?? process.env["ANTHROPIC_BASE_URL"] ?? null,
-      ...(options.headers === undefined ? {} : { defaultHeaders: options.headers }),
-      ...(transport === undefined ? {} : { fetch: transport }),
-    });
-    return { messages: { create: (body, how) => sdk.post("/v1/messages", { body, stream: true, ...how }) } };
-  };
-  return () => (loading ??= load());
+async function loadClient(options: AnthropicAdapterOptions, apiKey: string): Promise<AnthropicClient> {
+  if (options.client !== undefined) return options.client;
+  const { Anthropic } = await import("@anthropic-ai/sdk/client");
+  const transport = options.fetch ?? options.ports?.fetch;
+  const sdk = new Anthropic({
+    apiKey,
+    maxRetries: 0,
+    logLevel: "off",
+    fetchOptions: { redirect: "manual" }, // fetch would take the key along to wherever a redirect leads.
+    openTelemetry: false, // A run is told once, by its own log.
+    baseURL: options.baseUrl ?? process.env["ANTHROPIC_BASE_URL"] ?? null,
+    ...(options.headers === undefined ? {} : { defaultHeaders: options.headers }),
+    ...(transport === undefined ? {} : { fetch: transport }),
+  });
+  return { messages: { create: (body, how) => sdk.post("/v1/messages", { body, stream: true, ...how }) } };
 }

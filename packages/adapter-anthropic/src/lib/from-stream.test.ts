@@ -3,11 +3,11 @@
 import { collect, type ModelEvent, type ModelReply, ProviderError } from "@openfunctions/core";
 import { createRedactor } from "@openfunctions/core/wire";
 import { describe, expect, it } from "vitest";
-import { messageEvents, search, text, thinking, toolUse } from "./__fixtures__/events.ts";
+import { messageEvents, type Said, search, text, thinking, toolUse } from "./__fixtures__/events.ts";
 import { MessagesDecoder } from "./from-stream.ts";
 import { MAX_PAUSES } from "./quirks.ts";
 
-const failures = { provider: "anthropic", redactor: createRedactor(), now: 0 };
+const failures = { provider: "anthropic", redactor: createRedactor(), now: () => 0 };
 
 function decodeAll(messages: readonly (readonly unknown[])[]): {
   events: ModelEvent[];
@@ -139,7 +139,11 @@ describe("blocks", () => {
     const reply = await decode(messageEvents([...search("srv_1"), text("Found.")]));
     expect(reply.toolCalls).toEqual([]);
     expect(reply.parts).toMatchObject([
-      { providerCall: { id: "srv_1", stage: "call" }, data: { name: "web_search", input: { query: "é" } } },
+      {
+        executor: "provider",
+        providerCall: { id: "srv_1", stage: "call" },
+        data: { name: "web_search", input: { query: "é" } },
+      },
       {
         providerCall: { id: "srv_1", stage: "result" },
         data: { content: [{ encrypted_content: "x\u2028" }] },
@@ -196,6 +200,27 @@ describe("blocks", () => {
       { type: "content_block_delta", index: 9, delta: { type: "text_delta", text: "lost" } },
     ];
     expect((await decode([...odd, ...events])).text).toBe("Hello");
+  });
+
+  it("adds no delta to a block of another kind: text never becomes arguments", async () => {
+    const strays = [
+      { type: "text_delta", text: "stray" },
+      { type: "thinking_delta", thinking: "stray" },
+      { type: "input_json_delta", partial_json: "stray" },
+    ];
+    const stray = ({ block, deltas = [] }: Said, kept: number): Said => ({
+      block,
+      deltas: [...strays.filter((_, index) => index !== kept), ...deltas],
+    });
+    const reply = await decode(
+      messageEvents([
+        stray(text("Hi"), 0),
+        stray(thinking("sig", "Hm"), 1),
+        stray(toolUse("t", "look", '{"n":1}'), 2),
+      ]),
+    );
+    expect(JSON.stringify(reply.parts)).not.toContain("stray");
+    expect(reply).toMatchObject({ text: "Hi", toolCall: { args: { n: 1 } } });
   });
 });
 

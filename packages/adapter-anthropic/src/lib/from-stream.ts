@@ -129,7 +129,10 @@ export class MessagesDecoder implements wire.StreamDecoder {
 
   #addDelta(block: OpenBlock | undefined, delta: wire.WireRecord | undefined, out: ModelEvent[]): void {
     if (block === undefined || delta === undefined) return;
-    const field = DELTA_FIELDS[wire.stringAt(delta, "type")];
+    const field = wire.entryOf(DELTA_FIELDS, delta["type"]);
+    const isPlain = block.type === "text" || block.type === "thinking";
+    // A delta of another kind than its block says nothing of it.
+    if (field !== undefined && (isPlain ? field !== block.type : field !== "partial_json")) return;
     if (field !== undefined) this.#grow(block, wire.stringAt(delta, field), out);
     else if (delta["type"] === "signature_delta") block.signature += wire.stringAt(delta, "signature");
     else if (delta["type"] === "citations_delta") block.citations.push(delta["citation"]);
@@ -189,7 +192,9 @@ export class MessagesDecoder implements wire.StreamDecoder {
 
   #pushOpaque(data: Json, out: ModelEvent[], providerCall?: ProviderPart["providerCall"]): void {
     const { model, failures } = this.#options;
-    const part = { type: "provider" as const, provider: failures.provider, model, data, providerCall };
+    const { provider } = failures;
+    const executor = providerCall && ("provider" as const);
+    const part = { type: "provider" as const, provider, model, data, executor, providerCall };
     out.push({ type: "part", part: wire.defined(part) });
   }
 
@@ -206,9 +211,9 @@ export class MessagesDecoder implements wire.StreamDecoder {
   /** Start and delta fill one set of fields, the last value wins (cases field A16, A17). */
   #count(usage: wire.WireRecord | undefined, out: ModelEvent[]): void {
     if (usage === undefined) return;
-    const stated = { ...usage, ...wire.recordAt(usage, "output_tokens_details") };
-    for (const [field, value] of Object.entries(stated))
-      if (typeof value === "number") this.#counts[field] = value;
+    const stated: wire.WireRecord = { ...usage, ...wire.recordAt(usage, "output_tokens_details") };
+    for (const field of Object.values(USAGE_FIELDS))
+      if (typeof stated[field] === "number") this.#counts[field] = wire.countAt(stated, field);
     out.push(wire.usageEvent(this.#usage(), this.#options.price));
   }
 
@@ -239,7 +244,7 @@ export class MessagesDecoder implements wire.StreamDecoder {
   }
 
   #finishReason(): FinishReason {
-    const stated = STOP_REASONS[String(this.#reason)] ?? "unknown";
+    const stated = wire.entryOf(STOP_REASONS, this.#reason) ?? "unknown";
     if (stated === "refusal" || stated === "length") return stated;
     if (this.#truncated || this.#reason === "pause_turn") return "length";
     if (this.#callCount > 0) return "tool_calls";

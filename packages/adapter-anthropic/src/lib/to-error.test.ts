@@ -6,7 +6,7 @@ import { createRedactor } from "@openfunctions/core/wire";
 import { describe, expect, it } from "vitest";
 import { isStaleThinking, toAnthropicError } from "./to-error.ts";
 
-const reading = { provider: "anthropic", redactor: createRedactor({ secrets: ["topsecret"] }), now: 0 };
+const reading = { provider: "anthropic", redactor: createRedactor({ secrets: ["topsecret"] }), now: () => 0 };
 const read = (cause: unknown): ProviderError => toAnthropicError(cause, reading);
 const answer = (
   status: number,

@@ -1,8 +1,6 @@
 /** A model request as the body of the Messages API: results first, opaque blocks as they came or not at all. */
 
 import {
-  isPlainObject,
-  type Json,
   type JsonObject,
   type Message,
   type ModelEvent,
@@ -14,8 +12,11 @@ import {
   defined,
   type EncodedRequest,
   isContent,
+  isJsonObject,
   isOwnPart,
+  leftOutWarnings,
   planRequest,
+  wireName,
   type WireTarget,
 } from "@openfunctions/core/wire";
 import type { PausedTurn } from "./paused-turn.ts";
@@ -69,14 +70,19 @@ export function toMessagesBody(request: ModelRequest, options: BodyOptions): Enc
 }
 
 function report({ foreign, thinking, unreadable }: LeftOut, { model, provider }: WireTarget): ModelEvent[] {
-  const reports = [
-    [foreign, "provider_parts_left_out", `opaque parts are not of "${model}" of ${provider}`],
-    [thinking, "reasoning_items_left_out", "thinking blocks have lost what they led to, or were refused"],
-    [unreadable, "content_left_out", "images or files are of a kind that Claude does not read"],
-  ] as const;
-  return reports
-    .filter(([count]) => count > 0)
-    .map(([count, code, what]) => ({ type: "warning", code, detail: `${count} left out: ${what}.` }));
+  return leftOutWarnings([
+    [foreign, "provider_parts_left_out", `opaque parts left out: they are not of "${model}" of ${provider}`],
+    [
+      thinking,
+      "reasoning_items_left_out",
+      "thinking blocks left out: they have lost what they led to, or were refused",
+    ],
+    [
+      unreadable,
+      "content_left_out",
+      "images or files left out: they are of a kind that Claude does not read",
+    ],
+  ]);
 }
 
 /** How many parts were left out: of another model, thinking, and content of a kind that cannot be sent. */
@@ -130,7 +136,7 @@ function toHistory(
 function addSaid(part: Part, content: JsonObject[], how: BodyOptions & { readonly leftOut: LeftOut }): void {
   if (part.type === "text") content.push(...textBlocks(part.text));
   else if (part.type === "tool_call")
-    content.push({ type: "tool_use", id: legalId(part.callId), name: part.name, input: part.args });
+    content.push({ type: "tool_use", id: legalId(part.callId), name: wireName(part.name), input: part.args });
   else if (part.type !== "provider" || !isJsonObject(part.data) || part.data["type"] === PENDING) return;
   else if (!isOwnPart(part, how.target)) how.leftOut.foreign += 1;
   else if (how.withoutThinking === true && isThinking(part.data)) how.leftOut.thinking += 1;
@@ -189,8 +195,4 @@ function legalId(id: string): string {
 
 function isThinking(block: JsonObject | undefined): boolean {
   return block?.["type"] === "thinking" || block?.["type"] === "redacted_thinking";
-}
-
-function isJsonObject(data: Json): data is JsonObject {
-  return isPlainObject(data);
 }

@@ -11,12 +11,12 @@ import {
 } from "@openfunctions/core";
 import {
   capabilitiesOf,
-  createRedactor,
   type FailureReading,
+  failureReading,
   iterableSource,
+  lazily,
   type ModelCall,
   type ModelRole,
-  type Redactor,
   type RequestLimits,
   requestWithRetry,
   type ResolvedModel,
@@ -87,9 +87,15 @@ export function createGeminiAdapter(options: GeminiAdapterOptions = {}): AIAdapt
   checkOptions(options, apiKey);
   const { model, role } = options;
   const resolved = resolveModel({ provider: "gemini", model, role, env });
-  const redactor = createRedactor({ secrets: [apiKey] });
+  const failures = failureReading(resolved.provider, { ...options, apiKey });
   const path = pathOf(resolved.model);
-  const context: Context = { options, resolved, path, redactor, client: lazyClient(options, apiKey) };
+  const context: Context = {
+    options,
+    resolved,
+    path,
+    failures,
+    client: lazily(() => loadClient(options, apiKey)),
+  };
   return defineAdapter({
     provider: resolved.provider,
     model: resolved.model,
@@ -103,7 +109,7 @@ interface Context {
   readonly resolved: ResolvedModel;
   /** The model's name in the URL. */
   readonly path: string;
-  readonly redactor: Redactor;
+  readonly failures: FailureReading;
   readonly client: () => Promise<GeminiClient>;
 }
 
@@ -149,38 +155,31 @@ async function* streamCall(request: ModelRequest, context: Context): AsyncGenera
 }
 
 function prepareCall(request: ModelRequest, context: Context, onMalformed: () => void): ModelCall {
-  const { options, resolved, redactor } = context;
+  const { resolved, failures } = context;
   const { provider, model, row } = resolved;
-  const now = options.ports?.clock?.now() ?? Date.now();
-  const failures: FailureReading = { provider, redactor, now };
   const encoded = toGeminiRequest(request, { ...modelTargetOf(resolved), quirks: GEMINI });
   const restore = restoreArgumentsOf(encoded.plan);
   return {
     provider,
     warnings: [...unconfirmedModel(resolved), ...encoded.warnings],
-    open: (signal) => send({ context, encoded, failures, signal }),
+    open: (signal) => send(context, encoded, signal),
     decoder: () => createGeminiDecoder({ model, price: row?.price, failures, restore, onMalformed }),
     toError: (cause) => toGeminiError(cause, failures),
   };
-}
-
-interface Sending {
-  readonly context: Context;
-  readonly encoded: GeminiRequest;
-  readonly failures: FailureReading;
-  readonly signal: AbortSignal;
 }
 
 /**
  * Sends one request. The SDK's errors have lost the headers and its reader takes a cut for an end, so the answer is
  * kept as fetch gave it: its body is read by core's own reader, and the SDK's stream is never begun.
  */
-async function send({ context, encoded, failures, signal }: Sending): Promise<WireSource> {
-  const { options, path: model } = context;
+async function send(context: Context, encoded: GeminiRequest, signal: AbortSignal): Promise<WireSource> {
+  const { options, path: model, failures } = context;
   const client = await context.client();
   const transport = options.fetch ?? options.ports?.fetch ?? globalThis.fetch;
   let response: Response | undefined;
-  const kept: typeof fetch = async (input, init) => (response = await transport(input, init));
+  // A redirect is a failure: fetch would take the key along to wherever it leads.
+  const kept: typeof fetch = async (input, init) =>
+    (response = await transport(input, { ...init, redirect: "manual" }));
   const over = new AbortController();
   const config: GeminiConfig = {
     ...encoded.config,
@@ -196,21 +195,17 @@ async function send({ context, encoded, failures, signal }: Sending): Promise<Wi
     const close = (): void => (source.close(), over.abort());
     return { read: source.read, finish: close, close };
   } catch (cause) {
-    throw toGeminiError(cause, { ...failures, headers: response?.headers });
+    throw toGeminiError(cause, { ...failures, answer: response?.ok === false ? response : undefined });
   }
 }
 
-function lazyClient(options: GeminiAdapterOptions, apiKey: string): () => Promise<GeminiClient> {
-  let loading: Promise<GeminiClient> | undefined;
-  const { apiVersion } = ENDPOINT;
+async function loadClient(options: GeminiAdapterOptions, apiKey: string): Promise<GeminiClient> {
+  if (options.client !== undefined) return options.client;
+  // The entry for browsers: it reads no environment, prints nothing about keys and loads none of Node's extras.
+  const { GoogleGenAI } = await import("@google/genai/web");
   const { GEMINI_BASE_URL, GOOGLE_GEMINI_BASE_URL } = process.env;
   const baseUrl = options.baseUrl ?? (GEMINI_BASE_URL || GOOGLE_GEMINI_BASE_URL || ENDPOINT.baseUrl);
-  const load = async (): Promise<GeminiClient> => {
-    if (options.client !== undefined) return options.client;
-    // The entry for browsers: it reads no environment, prints nothing about keys and loads none of Node's extras.
-    const { GoogleGenAI } = await import("@google/genai/web");
-    const headers = { ...options.headers };
-    return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion, headers } });
-  };
-  return () => (loading ??= load());
+  const { apiVersion } = ENDPOINT;
+  const headers = { ...options.headers };
+  return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion, headers } });
 }

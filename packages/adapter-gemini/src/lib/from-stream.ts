@@ -4,8 +4,10 @@ import { type FinishReason, type ModelEvent, ProviderError, type Usage } from "@
 import {
   asJson,
   callIdOf,
+  countAt,
   cutError,
   type DecoderOptions,
+  entryOf,
   isRecord,
   listAt,
   parseToolArguments,
@@ -41,7 +43,7 @@ export function createGeminiDecoder(options: GeminiDecoderOptions): StreamDecode
  */
 export function fromUsageMetadata(body: WireRecord | undefined): Usage | undefined {
   if (typeof body?.["promptTokenCount"] !== "number") return undefined;
-  const count = (name: string): number => Math.max(0, Number(body[name] ?? 0) || 0);
+  const count = (name: string): number => countAt(body, name);
   const cacheRead = Math.min(count("cachedContentTokenCount"), count("promptTokenCount"));
   const input = count("promptTokenCount") - cacheRead + count("toolUsePromptTokenCount");
   const [output, reasoning] = [count("candidatesTokenCount"), count("thoughtsTokenCount")];
@@ -118,14 +120,14 @@ class GeminiDecoder implements StreamDecoder {
 
   #close(reason: string, candidate: WireRecord, out: ModelEvent[]): void {
     const said = [reason, stringAt(candidate, "finishMessage")].filter((text) => text !== "").join(": ");
-    const failed = FAILED_REASONS[reason];
+    const failed = entryOf(FAILED_REASONS, reason);
     if (failed === "protocol") this.#options.onMalformed?.();
     if (failed !== undefined) throw this.#failure(failed, `ended the reply with ${said}`);
     if (this.#open !== undefined) {
       this.#truncated = true;
       this.#closeCall(this.#open, out, "The arguments were cut off before they were complete.");
     }
-    const meant = FINISH_REASONS[reason] ?? "unknown";
+    const meant = entryOf(FINISH_REASONS, reason) ?? "unknown";
     if (meant === "content_filter") this.#warnFiltered(`The reply was stopped: ${said}`, candidate, out);
     const stop = this.#truncated ? "length" : this.#callCount > 0 ? "tool_calls" : "stop";
     this.#finish(meant === "stop" ? stop : meant, out);
@@ -164,7 +166,7 @@ class GeminiDecoder implements StreamDecoder {
   /** A call comes whole, or in pieces: the first has the name, the last says no more that it goes on. */
   #addCall(call: WireRecord, signature: string, out: ModelEvent[]): void {
     const [name, id, goesOn] = [stringAt(call, "name"), stringAt(call, "id"), call["willContinue"] === true];
-    if (name !== "") {
+    if (name !== "" || this.#open === undefined) {
       this.#open = { name, id, signature, raw: call["args"], pieces: new PartialArguments() };
       out.push({ type: "tool_call_delta", index: this.#callCount, name, argsText: "" });
     }

@@ -6,9 +6,9 @@ import { createRedactor } from "@openfunctions/core/wire";
 import { describe, expect, it } from "vitest";
 import { geminiErrorFromEvent, toGeminiError } from "./to-error.ts";
 
-const reading = { provider: "gemini", redactor: createRedactor({ secrets: ["topsecret"] }), now: 0 };
+const reading = { provider: "gemini", redactor: createRedactor({ secrets: ["topsecret"] }), now: () => 0 };
 const read = (cause: unknown, headers?: Headers): ProviderError =>
-  toGeminiError(cause, { ...reading, headers });
+  toGeminiError(cause, { ...reading, answer: headers && { status: 503, headers } });
 const answer = (status: number, error: object): ApiError =>
   new ApiError({ status, message: JSON.stringify({ error }) });
 

@@ -15,22 +15,25 @@ import {
 } from "@openfunctions/core/wire";
 import { FAILURE_TEXTS } from "./quirks.ts";
 
-/** How a failure is read. `headers` are those of the answer, which the SDK's own error has lost. */
+/** How a failure is read, with what the SDK's own errors have lost of an answer with an error status. */
 export interface GeminiFailureReading extends FailureReading {
-  readonly headers?: HeaderReader | undefined;
+  readonly answer?: { readonly status: number; readonly headers: HeaderReader } | undefined;
 }
 
 /**
  * Classifies what the SDK throws by its shape, since the SDK itself is loaded only on the first request
- * (@google/genai 3.3.0: `ApiError` has `status`, and the body as JSON in its message). Keys are removed from every text.
+ * (@google/genai 3.3.0: `ApiError` has `status`, and the body as JSON in its message; a redirect and an error that is
+ * no JSON though it says so have no status). Keys are removed from every text.
  */
 export function toGeminiError(cause: unknown, reading: GeminiFailureReading): ProviderError {
-  const status: unknown = cause instanceof Error ? Reflect.get(cause, "status") : undefined;
+  const { answer } = reading;
+  const status: unknown =
+    cause instanceof Error ? (Reflect.get(cause, "status") ?? answer?.status) : undefined;
   if (!(cause instanceof Error) || cause instanceof ProviderError || typeof status !== "number")
     return providerErrorFromSdk(cause, reading);
   const { body, seconds } = readBody(cause.message);
   const get = (name: string): string | null =>
-    reading.headers?.get(name) ?? (name === "retry-after" ? seconds : null);
+    answer?.headers.get(name) ?? (name === "retry-after" ? seconds : null);
   return providerErrorFromHttp({ status, body, headers: { get } }, reading);
 }
 

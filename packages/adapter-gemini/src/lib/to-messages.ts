@@ -2,7 +2,6 @@
 
 import {
   type ContentPart,
-  isPlainObject,
   type Json,
   type JsonObject,
   type Message,
@@ -10,7 +9,7 @@ import {
   partsOf,
   type ToolResultPart,
 } from "@openfunctions/core";
-import { isContent, isOwnPart, type WireTarget } from "@openfunctions/core/wire";
+import { isContent, isJsonObject, isOwnPart, wireName, type WireTarget } from "@openfunctions/core/wire";
 import { FOREIGN_CALL_SIGNATURE, OUTPUT_KEYS, REFERENCE_KEY } from "./quirks.ts";
 
 /** Contents, and how many opaque parts were left out: another model's, or without the text or call they signed. */
@@ -61,8 +60,9 @@ class ModelTurn {
 
   add(part: Part): void {
     if (part.type === "tool_call") {
-      const { callId: id, name, args } = part;
-      this.#calls.set(id, this.parts.push({ functionCall: { id, name, args } }) - 1);
+      const { callId: id, args } = part;
+      const functionCall = { id, name: wireName(part.name), args };
+      this.#calls.set(id, this.parts.push({ functionCall }) - 1);
     } else if (isContent(part) && !(part.type === "text" && part.text === ""))
       this.parts.push(toContent(part));
   }
@@ -117,7 +117,8 @@ function resultsFirst(parts: readonly JsonObject[]): JsonObject[] {
 }
 
 function toResponse(part: ToolResultPart): JsonObject {
-  const { callId: id, name, result, isError } = part;
+  const { callId: id, result, isError } = part;
+  const name = wireName(part.name);
   const texts =
     typeof result === "string" ? [result] : result.map((one) => (one.type === "text" ? one.text : ""));
   const text = texts.filter((one, index) => one !== "" || index === 0).join("\n");
@@ -142,8 +143,4 @@ function toContent(part: ContentPart): JsonObject {
   if (part.type === "text") return { text: part.text };
   if (part.url !== undefined) return { fileData: { mimeType: part.mediaType, fileUri: part.url } };
   return { inlineData: { mimeType: part.mediaType, data: part.data ?? "" } };
-}
-
-function isJsonObject(value: Json): value is JsonObject {
-  return isPlainObject(value);
 }

@@ -1,14 +1,10 @@
 /** A model request as config of generateContentStream: tools, choice, format, effort; every field is named. */
 
+import { ConfigError, type JsonObject, type ModelEvent, type ModelRequest } from "@openfunctions/core";
 import {
-  ConfigError,
-  type Json,
-  type JsonObject,
-  type ModelEvent,
-  type ModelRequest,
-} from "@openfunctions/core";
-import {
+  defined,
   isRecord,
+  leftOutWarnings,
   type PlannedTool,
   planRequest,
   type RequestPlan,
@@ -37,7 +33,7 @@ export function toGeminiRequest(request: ModelRequest, target: WireTarget): Gemi
   const { system, maxOutputTokens } = request;
   // The plan says nothing to a model nobody knows; here "none" is a wish that can be sent all the same.
   const isOff = request.reasoning === "none" && target.reasoning === "none" && !target.confirmed;
-  const fields: Record<string, Json | undefined> = {
+  const config: JsonObject = defined({
     systemInstruction: system ? { parts: [{ text: system }] } : undefined,
     tools: plan.tools.length === 0 ? undefined : [{ functionDeclarations: plan.tools.map(toDeclaration) }],
     toolConfig: toToolConfig(plan.toolChoice),
@@ -49,11 +45,9 @@ export function toGeminiRequest(request: ModelRequest, target: WireTarget): Gemi
     responseMimeType: plan.format && "application/json",
     responseJsonSchema: plan.format?.schema,
     thinkingConfig: toThinkingConfig(isOff ? "none" : plan.effort),
-  };
-  const isSet = (field: [string, Json | undefined]): field is [string, Json] => field[1] !== undefined;
-  const config = Object.fromEntries(Object.entries(fields).filter(isSet));
+  });
   const isApart = request.parallelToolCalls === false && plan.tools.length > 0;
-  const reports: [number, string, string][] = [
+  const changes = leftOutWarnings([
     [
       foreign,
       "provider_parts_left_out",
@@ -65,10 +59,7 @@ export function toGeminiRequest(request: ModelRequest, target: WireTarget): Gemi
       "parallel_unchanged",
       "wish was not sent: the API cannot keep a model from calling several tools",
     ],
-  ];
-  const changes = reports
-    .filter(([count]) => count > 0)
-    .map(([count, code, what]): ModelEvent => ({ type: "warning", code, detail: `${count} ${what}.` }));
+  ]);
   return { contents, config, plan, warnings: [...plan.warnings, ...changes] };
 }
 

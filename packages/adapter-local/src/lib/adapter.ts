@@ -16,11 +16,11 @@ import {
   UNKNOWN_ABILITIES,
   chatCodec,
   codedCall,
-  createRedactor,
+  failureReading,
   requestWithRetry,
   wireSource,
 } from "@openfunctions/core/wire";
-import { lineSource } from "./line-source.ts";
+import { LineReader } from "./line-reader.ts";
 import { OLLAMA_ABILITIES, OLLAMA_EFFORTS, ollamaCodec, ollamaUrl } from "./ollama-wire.ts";
 import { LOCAL_SERVERS, type LocalServer } from "./quirks.ts";
 import { HttpStatusFailure, toLocalError } from "./to-error.ts";
@@ -106,7 +106,6 @@ interface Context {
 
 function prepare(request: ModelRequest, context: Context): ModelCall {
   const { options, server: provider, model, apiKey, isNative } = context;
-  const redactor = createRedactor({ secrets: [apiKey] });
   const { quirks } = LOCAL_SERVERS[provider];
   const { stream = true } = options;
   const codec = isNative ? ollamaCodec(options) : chatCodec(quirks, { stream });
@@ -122,7 +121,7 @@ function prepare(request: ModelRequest, context: Context): ModelCall {
           encoded.plan.tools.map((tool) => tool.name),
         ),
     },
-    failures: { provider, redactor, now: options.ports?.clock?.now() ?? Date.now() },
+    failures: failureReading(provider, { ...options, apiKey }),
     send: (body, signal) => send(context, JSON.stringify(body), signal),
     toError: toLocalError,
   });
@@ -144,9 +143,10 @@ async function send(
     },
     body,
     signal,
+    redirect: "manual", // fetch would take headers along to wherever a redirect leads.
   });
   if (!response.ok) throw new HttpStatusFailure(response.status, response.headers, await response.text());
-  return isNative ? lineSource(response) : wireSource(response);
+  return wireSource(response, isNative ? new LineReader() : undefined);
 }
 
 /** The most text that is looked at: a call written as text is the whole reply, and short. */

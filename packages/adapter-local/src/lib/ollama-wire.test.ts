@@ -168,6 +168,7 @@ describe("Ollama's native endpoint", () => {
     `);
     expect(reply.warnings).toEqual([
       { code: "reasoning_changed", detail: expect.stringContaining('"max" was sent as "high"') },
+      { code: "ability_unconfirmed", detail: expect.stringContaining("together with tools") },
     ]);
   });
 

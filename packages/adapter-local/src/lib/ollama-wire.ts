@@ -12,6 +12,7 @@ import {
 } from "@openfunctions/core";
 import {
   chatCodec,
+  defined,
   DONE,
   type EncodedRequest,
   type ModelAbilities,
@@ -19,6 +20,7 @@ import {
   type StreamDecoder,
   UNKNOWN_ABILITIES,
   type WireCodec,
+  wireName,
 } from "@openfunctions/core/wire";
 import { LOCAL_SERVERS } from "./quirks.ts";
 
@@ -66,7 +68,7 @@ function toOllamaRequest(
   { contextTokens, keepAlive, stream = true }: OllamaOptions,
 ): EncodedRequest {
   const { temperature, topP, seed, stop } = plan.sampling;
-  const settings = present({
+  const settings = defined({
     num_ctx: contextTokens,
     num_predict: request.maxOutputTokens,
     temperature,
@@ -76,7 +78,7 @@ function toOllamaRequest(
   });
   const history = request.messages.flatMap(toMessages);
   const tools = plan.toolChoice === "none" ? undefined : body["tools"];
-  const native = present({
+  const native = defined({
     model: body["model"],
     stream,
     tools,
@@ -102,27 +104,27 @@ function toMessages(message: Message): JsonObject[] {
   const content = [...shown.filter(({ type }) => type !== "text"), ...parts];
   const messages: JsonObject[] = results.map(({ name, result }) => ({
     role: "tool",
-    tool_name: name,
+    tool_name: wireName(name),
     content: typeof result === "string" ? result : textOf(result, "\n"),
   }));
   const images = content.flatMap(imageOf);
   const text = textOf(content, "\n");
   if (text !== "" || images.length > 0 || results.length === 0)
-    messages.push(present({ role: "user", content: text, images: images.length === 0 ? undefined : images }));
+    messages.push(defined({ role: "user", content: text, images: images.length === 0 ? undefined : images }));
   return messages;
 }
 
 /** Thinking goes back with the calls it led to. */
 function assistantMessages(parts: readonly Part[]): JsonObject[] {
   const calls = parts.flatMap((part) =>
-    part.type === "tool_call" ? [{ function: { name: part.name, arguments: part.args } }] : [],
+    part.type === "tool_call" ? [{ function: { name: wireName(part.name), arguments: part.args } }] : [],
   );
   const content = textOf(parts, "");
   if (content === "" && calls.length === 0) return [];
   const thought = parts.map((part) => (part.type === "reasoning" ? (part.text ?? "") : "")).join("");
   const thinking = calls.length > 0 && thought !== "" ? thought : undefined;
   return [
-    present({ role: "assistant", content, thinking, tool_calls: calls.length === 0 ? undefined : calls }),
+    defined({ role: "assistant", content, thinking, tool_calls: calls.length === 0 ? undefined : calls }),
   ];
 }
 
@@ -185,10 +187,4 @@ class OllamaDecoder implements StreamDecoder {
   #indexed(calls: readonly unknown[]): readonly object[] {
     return calls.filter(isPlainObject).map((call) => ({ ...call, index: this.#calls++ }));
   }
-}
-
-function present(fields: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject {
-  const kept: Record<string, JsonObject[string]> = {};
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value;
-  return kept;
 }

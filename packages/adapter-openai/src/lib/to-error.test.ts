@@ -6,7 +6,7 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai"
 import { describe, expect, it } from "vitest";
 import { toOpenAIError } from "./to-error.ts";
 
-const reading = { provider: "openai", redactor: createRedactor({ secrets: ["topsecret"] }), now: 0 };
+const reading = { provider: "openai", redactor: createRedactor({ secrets: ["topsecret"] }), now: () => 0 };
 const read = (cause: unknown): ProviderError => toOpenAIError(cause, reading);
 
 describe("toOpenAIError", () => {

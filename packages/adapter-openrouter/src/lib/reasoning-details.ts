@@ -1,7 +1,13 @@
 /** The reasoning of a turn as OpenRouter gives it: gathered from the stream, kept as one opaque part, sent back. */
 
 import { isPlainObject, type Json, type JsonObject, type Part, type ProviderPart } from "@openfunctions/core";
-import { type ModelTarget, type OpaqueFields, partnerDigest } from "@openfunctions/core/wire";
+import {
+  entryOf,
+  isOwnPart,
+  type ModelTarget,
+  type OpaqueFields,
+  partnerDigest,
+} from "@openfunctions/core/wire";
 
 /** Where the text of a streamed detail is. Other details, such as encrypted ones, come whole. */
 const TEXT_FIELDS: Readonly<Record<string, string>> = {
@@ -34,15 +40,15 @@ export class ReasoningDetails {
 
   #addPiece(piece: JsonObject): void {
     const last = this.#details.at(-1);
-    const field = TEXT_FIELDS[textAt(piece, "type")];
+    const field = entryOf(TEXT_FIELDS, piece["type"]);
     if (last === undefined || field === undefined || !continues(last, piece)) {
       this.#details.push(piece);
       return;
     }
-    const merged: Record<string, Json> = { ...last };
-    for (const [name, value] of Object.entries(piece)) if (value !== null) merged[name] = value;
+    const stated = Object.entries(piece).filter(([, value]) => value !== null);
     this.#details[this.#details.length - 1] = {
-      ...merged,
+      ...last,
+      ...Object.fromEntries(stated),
       [field]: `${textAt(last, field)}${textAt(piece, field)}`,
     };
   }
@@ -57,7 +63,7 @@ export function toReasoningFields(
   let [foreign, orphaned] = [0, 0];
   for (const part of parts) {
     if (part.type !== "provider") continue;
-    const kept = part.provider === target.provider && part.model === target.model && part.data;
+    const kept = isOwnPart(part, target) && part.data;
     if (!isPlainObject(kept) || kept["type"] !== KIND || !Array.isArray(kept["details"])) foreign += 1;
     else if (kept["digest"] !== turnDigest(parts)) orphaned += 1;
     else details.push(...kept["details"].filter(isDetail));

@@ -1,6 +1,7 @@
 /** Which provider and model answer, and the other fields only OpenRouter has. */
 
 import type { JsonObject } from "@openfunctions/core";
+import { defined } from "@openfunctions/core/wire";
 
 /** The most a request may cost, in US dollars: per million tokens, per request and per image. */
 export interface OpenRouterPrice {
@@ -56,7 +57,7 @@ export function toRoutedBody(body: JsonObject, routing: OpenRouterRouting = {}):
 
 function toProvider(routing: OpenRouterRouting): JsonObject {
   const { prompt, completion, request, image } = routing.maxPrice ?? {};
-  return present({
+  return defined({
     order: routing.order,
     allow_fallbacks: routing.allowFallbacks,
     require_parameters: routing.requireParameters,
@@ -67,12 +68,6 @@ function toProvider(routing: OpenRouterRouting): JsonObject {
     ignore: routing.ignore,
     quantizations: routing.quantizations,
     sort: routing.sort,
-    max_price: routing.maxPrice && present({ prompt, completion, request, image }),
+    max_price: routing.maxPrice && defined({ prompt, completion, request, image }),
   });
-}
-
-function present(fields: Readonly<Record<string, JsonObject[string] | undefined>>): JsonObject {
-  const kept: Record<string, JsonObject[string]> = {};
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value;
-  return kept;
 }

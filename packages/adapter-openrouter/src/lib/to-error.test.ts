@@ -8,7 +8,7 @@ import { toOpenRouterError } from "./to-error.ts";
 const reading = {
   provider: "openrouter",
   redactor: createRedactor({ secrets: ["sk-or-topsecret"] }),
-  now: 0,
+  now: () => 0,
 };
 
 function read(

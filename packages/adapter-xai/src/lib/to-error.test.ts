@@ -5,7 +5,7 @@ import { APIError } from "openai";
 import { expect, it } from "vitest";
 import { toXaiError } from "./to-error.ts";
 
-const reading = { provider: "xai", redactor: createRedactor({ secrets: ["xai-topsecret"] }), now: 0 };
+const reading = { provider: "xai", redactor: createRedactor({ secrets: ["xai-topsecret"] }), now: () => 0 };
 
 function read(status: number, body: object): ReturnType<typeof toXaiError> {
   const headers = new Headers({ "x-request-id": "req_1" });

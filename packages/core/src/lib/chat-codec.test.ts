@@ -38,7 +38,7 @@ const target: ChatTarget = {
 const reads = (events: readonly unknown[]): ModelEvent[] => {
   const decoder = createChatDecoder({
     model: "m",
-    failures: { provider: "p", redactor: createRedactor(), now: 0 },
+    failures: { provider: "p", redactor: createRedactor(), now: () => 0 },
     inputChars: () => 400,
   });
   const out: ModelEvent[] = [];
@@ -239,6 +239,14 @@ describe("createChatDecoder", () => {
       ["x", { n: 1 }],
       ["y", { m: 2 }],
     ]);
+  });
+
+  it("names the model that answered, also where a first chunk of filter results has none", async () => {
+    const filtered = { id: "", model: "", choices: [], prompt_filter_results: [] };
+    const said = [filtered, chunk({ content: "hi" }), ...end("stop")];
+    expect(await decode(said)).toMatchObject({ text: "hi", reportedModel: "mm", responseId: "c" });
+    expect(reads(said).filter(({ type }) => type === "start")).toHaveLength(2);
+    expect(reads(said.slice(1)).filter(({ type }) => type === "start")).toHaveLength(1);
   });
 
   it("takes a missing index, a late id, and calls all numbered 0", async () => {

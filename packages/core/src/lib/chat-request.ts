@@ -5,6 +5,7 @@ import { defined } from "./defined.ts";
 import type { JsonObject } from "./json.ts";
 import { type ContentPart, type Part, partsOf, type ToolResultPart } from "./message.ts";
 import { type EncodedRequest, reportLeftOut } from "./responses-request.ts";
+import { wireId, wireName } from "./wire-fields.ts";
 import { contentUrl, isContent, type PlannedTool, planRequest } from "./wire-request.ts";
 import type { WireQuirks, WireTarget } from "./wire-request.ts";
 
@@ -62,7 +63,7 @@ export function toChatBody(request: ModelRequest, options: ChatBodyOptions): Enc
   };
   const history = request.messages.flatMap((message) => {
     const parts = partsOf(message);
-    if (message.role !== "assistant") return toMessages(parts);
+    if (message.role !== "assistant") return toMessages(parts, quirks);
     return assistantMessages(parts, { quirks, opaque: toOpaque(parts) });
   });
   const named = typeof toolChoice === "object" && { type: "function", function: { name: toolChoice.name } };
@@ -95,12 +96,12 @@ function leaveOut(parts: readonly Part[]): OpaqueFields {
   return { fields: {}, foreign: parts.filter(({ type }) => type === "provider").length, orphaned: 0 };
 }
 
-function toMessages(parts: readonly Part[]): JsonObject[] {
+function toMessages(parts: readonly Part[], { maxIdChars }: ChatQuirks): JsonObject[] {
   const results = parts.filter((part) => part.type === "tool_result");
   const content = [...results.flatMap(attachmentsOf), ...parts.filter(isContent)];
   const messages: JsonObject[] = results.map((part) => ({
     role: "tool",
-    tool_call_id: part.callId,
+    tool_call_id: wireId(part.callId, maxIdChars),
     content: resultText(part),
   }));
   if (content.length > 0) messages.push({ role: "user", content: toContent(content) });
@@ -116,10 +117,10 @@ function assistantMessages(
   const text = textOf("text");
   const calls = parts
     .filter((part) => part.type === "tool_call")
-    .map(({ callId: id, name, args }) => ({
-      id,
+    .map(({ callId, name, args }) => ({
+      id: wireId(callId, quirks.maxIdChars),
       type: "function",
-      function: { name, arguments: JSON.stringify(args) },
+      function: { name: wireName(name), arguments: JSON.stringify(args) },
     }));
   if (text === "" && calls.length === 0) return [];
   const thought = quirks.reasoningContent && calls.length > 0 ? textOf("reasoning") : "";

@@ -2,11 +2,11 @@
 
 import type { FinishReason, ModelEvent } from "./adapter.ts";
 import { ChatCalls } from "./chat-calls.ts";
-import { providerErrorFromEvent } from "./http-failure.ts";
+import { cutError, providerErrorFromEvent } from "./http-failure.ts";
 import type { StreamDecoder } from "./model-call.ts";
-import { cutError, type DecoderOptions, startEvent } from "./responses-stream.ts";
+import { type DecoderOptions, startEvent } from "./responses-stream.ts";
 import { CHAT_USAGE, estimateUsage, readUsage, usageEvent } from "./usage-fields.ts";
-import { isRecord, listAt, recordAt, stringAt, type WireRecord } from "./wire-fields.ts";
+import { entryOf, isRecord, listAt, recordAt, stringAt, type WireRecord } from "./wire-fields.ts";
 import { DONE } from "./wire-source.ts";
 
 /** What a chat decoder needs besides. */
@@ -36,7 +36,7 @@ class ChatDecoder implements StreamDecoder {
   finished = false;
   readonly #options: ChatDecoderOptions;
   readonly #calls = new ChatCalls();
-  #started = false;
+  #begun: "" | "unnamed" | "named" = "";
   #reason: string | undefined;
   #refused = false;
   #usage: unknown;
@@ -58,8 +58,10 @@ class ChatDecoder implements StreamDecoder {
       const error = choice["error"] ?? { message: 'The reply ended with the reason "error".' };
       throw providerErrorFromEvent(error, this.#options.failures);
     }
-    if (!this.#started) out.push(startEvent(event));
-    this.#started = true;
+    // A first chunk without a model may be one of filter results alone (Azure), with empty id and model.
+    const isNamed = stringAt(event, "model") !== "";
+    if (this.#begun === "" || (this.#begun === "unnamed" && isNamed)) out.push(startEvent(event));
+    if (this.#begun !== "named") this.#begun = isNamed ? "named" : "unnamed";
     if (isRecord(event["usage"])) this.#usage = event["usage"];
     if (isRecord(choice)) this.#addChoice(choice, out);
   }
@@ -128,7 +130,7 @@ class ChatDecoder implements StreamDecoder {
   }
 
   #finishReason(truncated: boolean): FinishReason {
-    const stated = FINISH[this.#reason ?? ""] ?? "unknown";
+    const stated = entryOf(FINISH, this.#reason) ?? "unknown";
     if (stated === "length" || truncated) return "length";
     if (stated === "content_filter") return "content_filter";
     if (this.#refused) return "refusal";

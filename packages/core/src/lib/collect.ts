@@ -9,8 +9,8 @@ import {
   type Usage,
 } from "./adapter.ts";
 import { ProtocolError } from "./errors.ts";
-import { type JsonObject, wellFormedJson } from "./json.ts";
-import type { Part } from "./message.ts";
+import { isWritable, type JsonObject, wellFormedJson } from "./json.ts";
+import type { Part, ProviderPart } from "./message.ts";
 
 /**
  * Assembles a stream. Deltas append to the open part, a `part` event closes it, `tool_call` is final for its
@@ -55,17 +55,16 @@ class ReplyAssembly {
       case "tool_call":
         return this.#addCall(event);
       case "part":
-        this.#slots.push({ kind: "part", part: event.part });
-        return;
+        return this.#addPart(event.part);
       case "usage":
         this.#usage = event.usage;
         return;
       case "warning":
-        this.#warnings.push({ code: event.code, detail: event.detail });
+        this.#warnings.push({ code: event.code, detail: event.detail.toWellFormed() });
         return;
       case "start":
-        this.#reportedModel = event.model ?? this.#reportedModel;
-        this.#responseId = event.responseId ?? this.#responseId;
+        this.#reportedModel = event.model?.toWellFormed() ?? this.#reportedModel;
+        this.#responseId = event.responseId?.toWellFormed() ?? this.#responseId;
         return;
       case "reset":
         return this.#reset();
@@ -106,13 +105,25 @@ class ReplyAssembly {
     else this.#slots.push({ kind, text });
   }
 
+  /** What no record and no request can hold as it came is left out; the rest of the reply stands. */
+  #addPart(part: ProviderPart): void {
+    if (isWritable(part.data)) this.#slots.push({ kind: "part", part });
+    else
+      this.#warnings.push({
+        code: "part_left_out",
+        detail: `An opaque part of "${part.provider}" ${UNFIT}.`,
+      });
+  }
+
   #addCall(event: Extract<ModelEvent, { type: "tool_call" }>): void {
     if (this.#calls.has(event.index)) {
       throw new ProtocolError(`The stream finished tool call ${event.index} twice.`);
     }
-    const { argsError } = event;
+    const isWhole = isWritable(event.args);
+    const argsError = event.argsError ?? (isWhole ? undefined : UNWRITABLE);
     const argsText = event.argsText.toWellFormed();
-    const args = MAYBE_HALF.test(event.argsText) ? wellFormedObject(event.args) : event.args;
+    const given = isWhole ? event.args : {};
+    const args = MAYBE_HALF.test(event.argsText) ? wellFormedObject(given) : given;
     const [callId, name] = [event.callId.toWellFormed(), event.name.toWellFormed()];
     this.#calls.set(event.index, {
       callId,
@@ -137,6 +148,9 @@ class ReplyAssembly {
 function toPart(slot: Slot): Part {
   return slot.kind === "part" ? slot.part : { type: slot.kind, text: slot.text.toWellFormed() };
 }
+
+const UNFIT = "holds an endless number or is nested too deeply";
+const UNWRITABLE = `The JSON ${UNFIT}.`;
 
 /** Half a surrogate pair, as itself or as an escape, has no place in a record or a request. */
 const MAYBE_HALF = /[\ud800-\udfff]|\\ud[89a-f]/i;

@@ -100,6 +100,30 @@ describe("what a tool throws or returns", () => {
     expect(JSON.stringify(messages)).toContain("cut \ufffd");
   });
 
+  it("takes a reply whose arguments or opaque parts no record can hold: refused, left out, and the run goes on", async () => {
+    const deep = JSON.parse(`${"[".repeat(400)}${"]".repeat(400)}`);
+    const opaque = (data: unknown) => ({ type: "provider", provider: "p", model: "m", data }) as never;
+    const odd: readonly ScriptStep[] = [
+      {
+        parts: [opaque({ n: Number.POSITIVE_INFINITY }), opaque({ deep }), opaque({ half: "\ud83d" })],
+        toolCalls: [
+          { callId: "c1", name: "act", args: '{"n":1e999}' },
+          { callId: "c2", name: "act", args: { deep } },
+          { callId: "c3", name: "act", args: { n: 1 } },
+        ],
+      },
+      { text: "done" },
+    ];
+    const { status, record, messages } = await start(
+      registryOf(() => ok("ran")),
+      odd,
+    ).result;
+    expect(status).toBe("completed");
+    expect(record.toolCalls.map(({ code }) => code)).toEqual(["invalid_input", "invalid_input", undefined]);
+    expect(JSON.stringify(messages).match(/"provider":"p"/g)).toHaveLength(1);
+    expect(JSON.stringify(messages)).toContain('"half":"\\ud83d"');
+  });
+
   it("refuses data deeper than a record can hold", async () => {
     let deep: unknown = 1;
     for (let level = 0; level < 1_000; level += 1) deep = [deep];

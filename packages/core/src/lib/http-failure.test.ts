@@ -1,13 +1,18 @@
 /** What failed HTTP answers mean. */
 
 import { describe, expect, it } from "vitest";
-import { providerErrorFromEvent, providerErrorFromHttp, readRetryAfterMs } from "./http-failure.ts";
+import {
+  failureReading,
+  providerErrorFromEvent,
+  providerErrorFromHttp,
+  readRetryAfterMs,
+} from "./http-failure.ts";
 import { createRedactor } from "./redactor.ts";
 
 const reading = {
   provider: "p",
   redactor: createRedactor({ secrets: ["topsecret"] }),
-  now: Date.UTC(2026, 0, 1),
+  now: () => Date.UTC(2026, 0, 1),
 };
 const kind = (status: number, body?: unknown): string =>
   providerErrorFromHttp({ status, body }, reading).kind;
@@ -84,10 +89,25 @@ describe("providerErrorFromEvent", () => {
   });
 });
 
+describe("failureReading", () => {
+  it("takes the key and the values of secret headers out of every text, however they were padded", () => {
+    const headers = {
+      "X-Proxy-Auth": "Bearer proxypass",
+      "cf-client-secret": "cfvalue",
+      "x-team": "blue-team",
+    };
+    const reading = failureReading("p", { apiKey: " mykey77\n", headers });
+    const message = "mykey77 Bearer proxypass proxypass cfvalue blue-team";
+    const error = providerErrorFromHttp({ status: 400, body: { error: { message } } }, reading);
+    expect(`${error.message} ${error.bodyExcerpt}`).not.toMatch(/mykey77|proxypass|cfvalue/);
+    expect(error.message).toContain("blue-team");
+  });
+});
+
 describe("readRetryAfterMs", () => {
   it("reads milliseconds, seconds and dates", () => {
     const read = (headers: Record<string, string>): number | undefined =>
-      readRetryAfterMs(new Headers(headers), reading.now);
+      readRetryAfterMs(new Headers(headers), reading.now());
     expect(read({ "retry-after-ms": "12.3", "retry-after": "9" })).toBe(13);
     expect(read({ "retry-after": "1.5" })).toBe(1500);
     expect(read({ "retry-after": "Thu, 01 Jan 2026 00:00:07 GMT" })).toBe(7000);

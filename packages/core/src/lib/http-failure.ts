@@ -2,7 +2,8 @@
 
 import { defined } from "./defined.ts";
 import { type ProviderErrorKind, ProviderError } from "./errors.ts";
-import type { Redactor } from "./redactor.ts";
+import type { Ports } from "./ports.ts";
+import { createRedactor, type Redactor } from "./redactor.ts";
 
 /** The part of `Headers` that is read here. */
 export interface HeaderReader {
@@ -21,11 +22,35 @@ export interface FailureReading {
   /** The provider's id, as in `ProviderError.provider`. */
   readonly provider: string;
   readonly redactor: Redactor;
-  /** Milliseconds since 1970, for a `Retry-After` date. */
-  readonly now: number;
+  /** Milliseconds since 1970 when a failure is read, for a `Retry-After` date. */
+  readonly now: () => number;
+}
+
+/** What an adapter was made with that its failures depend on. */
+export interface ReadingOptions {
+  readonly apiKey: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly ports?: Partial<Ports> | undefined;
+}
+
+const SECRET_HEADER = /auth|key|token|secret|password|cookie|credential/i;
+
+/** How one adapter's failures are read: their texts lose the key, and what headers with the name of a secret hold. */
+export function failureReading(
+  provider: string,
+  { apiKey, headers = {}, ports }: ReadingOptions,
+): FailureReading {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    SECRET_HEADER.test(name) ? [value, value.replace(/^\S+\s+/, "")] : [],
+  );
+  const redactor = createRedactor({ secrets: [apiKey, ...values] });
+  return { provider, redactor, now: () => ports?.clock?.now() ?? Date.now() };
 }
 
 const MAX_EXCERPT_CHARS = 2048;
+const MAX_ID_CHARS = 200;
+/** A secret cut in two is none to the redactor; this far behind the excerpt no redaction brings it forward. */
+const MAX_READ_CHARS = 32 * MAX_EXCERPT_CHARS;
 const FINAL_KINDS: readonly ProviderErrorKind[] = [
   "quota",
   "context_length",
@@ -84,6 +109,11 @@ export function providerErrorFromEvent(error: unknown, reading: FailureReading):
   return failureOf({ body: error }, reading);
 }
 
+/** The error of a reply that ends before its end. */
+export function cutError(provider: string): ProviderError {
+  return new ProviderError(`The reply of ${provider} was cut before its end.`, { provider, kind: "network" });
+}
+
 function failureOf(
   failure: Partial<HttpFailure>,
   { provider, redactor, now }: FailureReading,
@@ -99,6 +129,7 @@ function failureOf(
     KIND_BY_STATUS[status] ??
     (isTheirs ? "overloaded" : "invalid_request");
   const mayPass = RETRYABLE_STATUSES.includes(status) || status >= 500;
+  const requestId = headers?.get("x-request-id") ?? headers?.get("request-id") ?? "";
   const said = redactor.redactText(message || code).slice(0, 300);
   const what = isAnswer ? `answered ${status}` : "ended the reply with an error";
   const options = defined({
@@ -106,8 +137,8 @@ function failureOf(
     kind,
     status: status || undefined,
     retryable: isAnswer ? mayPass && !FINAL_KINDS.includes(kind) : undefined,
-    retryAfterMs: headers && readRetryAfterMs(headers, now),
-    requestId: headers?.get("x-request-id") ?? headers?.get("request-id") ?? undefined,
+    retryAfterMs: headers && readRetryAfterMs(headers, now()),
+    requestId: redactor.redactText(requestId).slice(0, MAX_ID_CHARS) || undefined,
     bodyExcerpt: toExcerpt(body, redactor) || undefined,
   });
   return new ProviderError(`${provider} ${what}${said === "" ? "" : `: ${said}`}`, options);
@@ -150,5 +181,5 @@ function parse(text: string): unknown {
 function toExcerpt(body: unknown, redactor: Redactor): string {
   if (body === undefined || body === null) return "";
   const text = typeof body === "string" ? body : (JSON.stringify(body) ?? "");
-  return redactor.redactText(text.slice(0, MAX_EXCERPT_CHARS * 2)).slice(0, MAX_EXCERPT_CHARS);
+  return redactor.redactText(text.slice(0, MAX_READ_CHARS)).slice(0, MAX_EXCERPT_CHARS);
 }

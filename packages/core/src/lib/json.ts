@@ -18,6 +18,11 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null;
 }
 
+/** True for the JSON values that are objects. */
+export function isJsonObject(value: Json): value is JsonObject {
+  return isPlainObject(value);
+}
+
 /** Where and why a value is not JSON. */
 export interface JsonProblem {
   /** Dotted path from the root, "" for the root itself: `o.k`, `list[2]`. */
@@ -129,6 +134,16 @@ export type ReduceObject = (object: Record<string, unknown>) => Record<string, u
 
 // A cycle has no depth limit of its own, so canonical text gives up where no honest value goes.
 const MAX_CANONICAL_DEPTH = 512;
+
+/** True where parsed JSON has a canonical form but for its text: no endless number (`1e999`), and no nesting over 256 levels, so that a message of it has one too. */
+export function isWritable(value: Json, depth: number = 0): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return true;
+  return (
+    depth <= MAX_CANONICAL_DEPTH / 2 &&
+    Object.values(value).every((item: Json) => isWritable(item, depth + 1))
+  );
+}
 
 function writeCanonical(value: unknown, depth: number, reduce?: ReduceObject): string {
   if (typeof value === "string") return writeString(value);

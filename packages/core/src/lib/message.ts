@@ -60,7 +60,9 @@ export interface ProviderPart {
   readonly provider: string;
   readonly model: string;
   readonly data: Json;
-  /** Set where the provider executed a tool itself: which of its calls this is, and whether call or result. */
+  /** Set where the provider executed a tool itself. */
+  readonly executor?: "provider";
+  /** Set where such a call and its result are two parts: which of its calls this is, and whether call or result. */
   readonly providerCall?: { readonly id: string; readonly stage: "call" | "result" };
 }
 

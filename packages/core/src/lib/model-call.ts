@@ -2,6 +2,7 @@
 
 import type { ModelEvent } from "./adapter.ts";
 import type { ProviderError } from "./errors.ts";
+import { MAX_TIMER_MS } from "./ports.ts";
 import type { WireSource } from "./wire-source.ts";
 
 /** Turns the wire events of one reply into model events. One decoder serves one attempt. */
@@ -50,3 +51,8 @@ export const REQUEST_LIMITS: RequestLimits = Object.freeze({
   idleMs: 60_000,
   totalMs: 600_000,
 });
+
+/** The timeout an SDK is given: the call's own, in what a timer takes. The limits above come first. */
+export function sdkTimeoutMs(limits: Partial<RequestLimits> = {}): number {
+  return Math.min(limits.totalMs ?? REQUEST_LIMITS.totalMs, MAX_TIMER_MS);
+}

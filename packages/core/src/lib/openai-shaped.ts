@@ -7,12 +7,11 @@ import { createChatDecoder } from "./chat-stream.ts";
 import { defineAdapter } from "./define-adapter.ts";
 import { defined } from "./defined.ts";
 import { ConfigError, type ProviderError } from "./errors.ts";
-import type { FailureReading } from "./http-failure.ts";
+import { type FailureReading, failureReading } from "./http-failure.ts";
 import type { JsonObject } from "./json.ts";
-import { type ModelCall, REQUEST_LIMITS, type RequestLimits, type StreamDecoder } from "./model-call.ts";
+import { type ModelCall, type RequestLimits, sdkTimeoutMs, type StreamDecoder } from "./model-call.ts";
 import { type ModelPrice, type ModelRole, type ReasoningLevels, UNKNOWN_ABILITIES } from "./model-policy.ts";
 import type { Ports } from "./ports.ts";
-import { createRedactor } from "./redactor.ts";
 import { capabilitiesOf, type ResolvedModel, resolveModel, unconfirmedModel } from "./resolve-model.ts";
 import { requestWithRetry } from "./request-with-retry.ts";
 import { type EncodedRequest, toResponsesBody } from "./responses-request.ts";
@@ -41,6 +40,8 @@ export interface SdkClientOptions {
   readonly apiKey: string;
   readonly maxRetries: 0;
   readonly logLevel: "off";
+  /** A redirect is a failure: fetch would take headers with keys along to wherever it leads. */
+  readonly fetchOptions: { readonly redirect: "manual" };
   /** Null for the SDK's own. */
   readonly baseURL: string | null;
   readonly defaultHeaders?: Readonly<Record<string, string>>;
@@ -176,22 +177,22 @@ export function createSdkAdapter<Client>(
   const role = options.role ?? its.role;
   const resolved = resolveModel({ provider, model: options.model, role, env });
   const target = modelTargetOf(resolved, its.reasoning);
-  const redactor = createRedactor({ secrets: [apiKey] });
+  const failures = failureReading(provider, { apiKey, headers: options.headers, ports });
   // A variable that is set to nothing is not set: the SDK would take it for its own address, and send it this key.
   const baseURL = options.baseUrl ?? (env[`${prefix}_BASE_URL`] || its.baseUrl || null);
   const client = lazily(
     async () => options.client ?? its.loadClient(clientOptions(options, apiKey, baseURL)),
   );
-  const timeout = limits?.totalMs ?? REQUEST_LIMITS.totalMs;
+  const timeout = sdkTimeoutMs(limits);
   const prepare = (asked: ModelRequest): ModelCall =>
     codedCall(asked.reasoning === undefined ? defined({ ...asked, reasoning: options.reasoning }) : asked, {
       target,
       price: resolved.row?.price,
       codec: its.codec,
-      failures: { provider, redactor, now: ports?.clock?.now() ?? Date.now() },
+      failures,
       warnings: unconfirmedModel(resolved),
       send: async (body, signal) =>
-        sourceOf(its.endpointOf(await client()).create(body, { signal, maxRetries: 0, timeout })),
+        sdkSource(its.endpointOf(await client()).create(body, { signal, maxRetries: 0, timeout })),
       toError: its.toError,
     });
   return defineAdapter({
@@ -216,11 +217,15 @@ export function modelTargetOf(
   };
 }
 
-async function sourceOf(call: SdkCall): Promise<WireSource> {
+/** What an SDK answered: the raw response where there is one, else the events it parsed. */
+export async function sdkSource(call: SdkCall): Promise<WireSource> {
   return call.asResponse === undefined ? iterableSource(await call) : wireSource(await call.asResponse());
 }
 
-function lazily<T>(load: () => Promise<T>): () => Promise<T> {
+const NO_REDIRECT = { redirect: "manual" } as const;
+
+/** Loads once, at the first call. */
+export function lazily<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () => (loading ??= load());
 }
@@ -230,6 +235,7 @@ function clientOptions(options: SdkAdapterOptions, apiKey: string, baseURL: stri
     apiKey,
     maxRetries: 0 as const,
     logLevel: "off" as const,
+    fetchOptions: NO_REDIRECT,
     baseURL,
     defaultHeaders: options.headers,
     fetch: options.fetch ?? options.ports?.fetch,

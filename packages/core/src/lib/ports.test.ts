@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { createPorts } from "./ports.ts";
+import { describe, expect, it, vi } from "vitest";
+import { createPorts, systemClock } from "./ports.ts";
 import { fakeClock } from "./testing/fakes.ts";
 
 describe("ports", () => {
@@ -24,5 +24,24 @@ describe("ports", () => {
     await expect(sleeping).rejects.toBe("enough");
     await expect(clock.sleep(1, AbortSignal.abort("before"))).rejects.toBe("before");
     await clock.sleep(1);
+  });
+});
+
+describe("systemClock", () => {
+  it("keeps a timer that is longer than Node's own, and one without end", () => {
+    vi.useFakeTimers();
+    try {
+      const fired: string[] = [];
+      systemClock.after(2 ** 31 + 1_000, () => fired.push("long"));
+      const cancel = systemClock.after(Number.POSITIVE_INFINITY, () => fired.push("endless"));
+      vi.advanceTimersByTime(2 ** 31 + 999);
+      expect(fired).toEqual([]);
+      vi.advanceTimersByTime(1);
+      expect(fired).toEqual(["long"]);
+      cancel();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

@@ -38,10 +38,7 @@ export interface Ports {
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   sleep: (ms: number, signal?: AbortSignal) => sleep(ms, signal),
-  after: (ms: number, callback: () => void) => {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
+  after,
 });
 
 /** Real ports, any of them replaced by `overrides`. */
@@ -87,18 +84,32 @@ function formatUuid(ms: number, counter: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}${randomUUID().slice(18)}`;
 }
 
+/** The longest time a timer of Node takes; a longer one goes off at once. */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1;
+
+/** A timer of any length, also without end. */
+function after(ms: number, callback: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const arm = (left: number): void => {
+    const next = left > MAX_TIMER_MS ? () => arm(left - MAX_TIMER_MS) : callback;
+    timer = setTimeout(next, Math.min(left, MAX_TIMER_MS));
+  };
+  arm(ms);
+  return () => clearTimeout(timer);
+}
+
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
       reject(signal.reason);
       return;
     }
-    const timer = setTimeout(() => {
+    const cancel = after(ms, () => {
       signal?.removeEventListener("abort", onAbort);
       resolve();
-    }, ms);
+    });
     function onAbort(): void {
-      clearTimeout(timer);
+      cancel();
       reject(signal?.reason);
     }
     signal?.addEventListener("abort", onAbort, { once: true });

@@ -71,6 +71,7 @@ const SECRET_KEY =
  */
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   const secrets = (options.secrets ?? [])
+    .map((secret) => secret.trim())
     .filter((secret) => secret.length >= MIN_SECRET_CHARS)
     .toSorted((left, right) => right.length - left.length);
   const redactText = (text: string): string => {

@@ -2,6 +2,7 @@
 
 import type { ModelEvent } from "./adapter.ts";
 import { ProviderError } from "./errors.ts";
+import { cutError } from "./http-failure.ts";
 import type { ModelCall, RequestLimits, StreamDecoder } from "./model-call.ts";
 import type { Clock } from "./ports.ts";
 import type { WireSource } from "./wire-source.ts";
@@ -60,7 +61,7 @@ export class RequestAttempt {
     while (out.length === 0 && !this.#decoder.finished) {
       const batch = await this.#wait(this.#source.read());
       this.#stage = "idle";
-      if (batch === undefined) this.#decoder.end(out);
+      if (batch === undefined) this.#end();
       else this.#decode(batch);
     }
     return out;
@@ -103,6 +104,15 @@ export class RequestAttempt {
       if (this.#out.length === 0) throw cause;
       this.#failed = { cause }; // What came before the failure is delivered first.
     }
+  }
+
+  /** The body is over; a decoder that says nothing of it has not seen its reply's end. */
+  #end(): void {
+    this.#decoder.end(this.#out);
+    if (this.#decoder.finished) return;
+    const cause = cutError(this.#call.provider);
+    if (this.#out.length === 0) throw cause;
+    this.#failed = { cause };
   }
 
   #wait<T>(step: Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@
 
 import type { ModelRequest, ModelTool } from "./adapter.ts";
 import { type Digest, digest, sha256 } from "./digest.ts";
+import { type Json, wellFormedJson } from "./json.ts";
 import type { Message } from "./message.ts";
 
 const TOOLS_DIGESTS = new WeakMap<readonly ModelTool[], Digest>(); // a cache by identity: a list of tools never changes
@@ -29,7 +30,7 @@ export class RequestDigester {
     while (known < this.#chain.length && messages[known] === this.#messages[known]) known += 1;
     this.#chain.length = known;
     for (const message of messages.slice(known)) {
-      this.#chain.push(digest("message/1", [this.#chain.at(-1) ?? null, message]));
+      this.#chain.push(linkDigest(this.#chain.at(-1) ?? null, message));
     }
     this.#messages = messages;
     return this.#chain.at(-1) ?? sha256("");
@@ -39,5 +40,14 @@ export class RequestDigester {
     const known = TOOLS_DIGESTS.get(list) ?? digest("tools/1", list);
     TOOLS_DIGESTS.set(list, known);
     return known;
+  }
+}
+
+/** Half a surrogate pair, which an opaque part may hold, counts as what a record keeps of it. */
+function linkDigest(before: Digest | null, message: Message): Digest {
+  try {
+    return digest("message/1", [before, message]);
+  } catch {
+    return digest("message/1", wellFormedJson([before, message] as unknown as Json)); // Proof: messages are JSON
   }
 }

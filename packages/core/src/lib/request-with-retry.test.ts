@@ -130,6 +130,20 @@ describe("requestWithRetry", () => {
     });
   }
 
+  it("takes a decoder that neither throws nor finishes at the end of the body for a cut, and never loops", async () => {
+    for (const said of [[], ["t"]] as const) {
+      const call = callOf([{ batches: [[...said]] }, { batches: [[...said]] }]);
+      const silent = (): ReturnType<ModelCall["decoder"]> => ({ ...call.decoder(), end: () => {} });
+      const { events, failure } = await run({ ...call, decoder: silent }, { limits: { retries: 1 }, ports });
+      expect(failure).toMatchObject({
+        kind: "network",
+        retryable: true,
+        attempts: said.length === 0 ? 2 : 1,
+      });
+      expect(events.filter((type) => type === "text_delta")).toHaveLength(said.length);
+    }
+  });
+
   it("bounds the call with its retries", async () => {
     const clock = fakeClock();
     const running = run(callOf([{ batches: [["t"]], ending: "stall" }]), {

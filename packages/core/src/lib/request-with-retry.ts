@@ -20,8 +20,9 @@ const MAX_DELAY_MS = 20_000;
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
- * Streams one model call, which `prepare` makes when the first event is asked for. Before the first content event a retryable failure is announced as `retry` and asked
- * again; after content it is thrown, for the loop to repeat the step. Throws `ProviderError`, or the developer
+ * Streams one model call, which `prepare` makes when the first event is asked for. Before the first content event a
+ * retryable failure is announced as `retry` and asked again; after content it is thrown, for the loop to repeat the
+ * step. Throws `ProviderError`, or the developer
  * errors of `prepare` and `open` as they are; an abort rejects with the signal's reason as soon as it happens,
  * and the socket is closed.
  */

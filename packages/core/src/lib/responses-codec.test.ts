@@ -41,7 +41,7 @@ const hi: ModelRequest = { messages: [{ role: "user", content: "hi" }] };
 function decode(events: readonly object[], options: Partial<DecoderOptions> = {}): Promise<ModelReply> {
   const decoder = createResponsesDecoder({
     model: "m",
-    failures: { provider: "openai", redactor: createRedactor(), now: 0 },
+    failures: { provider: "openai", redactor: createRedactor(), now: () => 0 },
     ...options,
   });
   const out: ModelEvent[] = [];

@@ -1,8 +1,9 @@
 /** Messages as input items of the Responses API; opaque items go back verbatim or not at all. */
 
-import { isPlainObject, type Json, type JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { type ContentPart, type Message, type Part, partsOf, type ToolResultPart } from "./message.ts";
 import { fromMarkData, partnerDigest, type PartnerMark } from "./responses-marks.ts";
+import { wireId, wireName } from "./wire-fields.ts";
 import { contentUrl, isContent, isOwnPart, type WireTarget } from "./wire-request.ts";
 
 /** Input items, and how many opaque parts were left out and why. */
@@ -17,14 +18,15 @@ export interface ResponsesInput {
 /** Writes the whole history. A reasoning item stays before the item it led to, or leaves with it (case field A22). */
 export function toResponsesInput(
   messages: readonly Message[],
-  target: Pick<WireTarget, "provider" | "model">,
+  target: Pick<WireTarget, "provider" | "model" | "quirks">,
 ): ResponsesInput {
+  const { maxIdChars } = target.quirks;
   const items: JsonObject[] = [];
   const left = { foreign: 0, orphaned: 0 };
   for (const message of messages) {
     const parts = partsOf(message);
     if (message.role === "assistant") {
-      const turn = new AssistantTurn();
+      const turn = new AssistantTurn(maxIdChars);
       for (const part of parts) {
         if (part.type === "provider" && !isOwnPart(part, target)) left.foreign += 1;
         else turn.add(part);
@@ -34,7 +36,7 @@ export function toResponsesInput(
       items.push(...kept.items);
       continue;
     }
-    for (const part of parts) if (part.type === "tool_result") items.push(toOutput(part));
+    for (const part of parts) if (part.type === "tool_result") items.push(toOutput(part, maxIdChars));
     const content = parts.filter(isContent);
     if (content.length > 0) items.push({ role: "user", content: toInputContent(content) });
   }
@@ -52,12 +54,22 @@ interface Item {
 class AssistantTurn {
   readonly #items: Item[] = [];
   readonly #broken = new Set<Json>();
+  readonly #maxIdChars: number | undefined;
+
+  constructor(maxIdChars: number | undefined) {
+    this.#maxIdChars = maxIdChars;
+  }
 
   add(part: Part): void {
     if (part.type === "text") this.#addText(part.text);
     else if (part.type === "tool_call") {
       const { callId, name, args } = part;
-      const body = { type: "function_call", call_id: callId, name, arguments: JSON.stringify(args) };
+      const body = {
+        type: "function_call",
+        call_id: wireId(callId, this.#maxIdChars),
+        name: wireName(name),
+        arguments: JSON.stringify(args),
+      };
       this.#items.push({ body, value: args, callId });
     } else if (part.type === "provider") {
       const mark = fromMarkData(part.data);
@@ -110,9 +122,9 @@ function isReasoning({ body, value }: Item): boolean {
   return value === undefined && body["type"] === "reasoning";
 }
 
-function toOutput(part: ToolResultPart): JsonObject {
+function toOutput(part: ToolResultPart, maxIdChars: number | undefined): JsonObject {
   const output = typeof part.result === "string" ? part.result : toInputContent(part.result);
-  return { type: "function_call_output", call_id: part.callId, output };
+  return { type: "function_call_output", call_id: wireId(part.callId, maxIdChars), output };
 }
 
 function toInputContent(parts: readonly ContentPart[]): Json {
@@ -124,8 +136,4 @@ function toInputContent(parts: readonly ContentPart[]): Json {
     if (part.url !== undefined) return { type: "input_file", file_url: part.url };
     return { type: "input_file", filename: part.name ?? "file", file_data: contentUrl(part) };
   });
-}
-
-function isJsonObject(data: Json): data is JsonObject {
-  return isPlainObject(data);
 }

@@ -61,6 +61,13 @@ export function reportLeftOut(
       "reasoning items of the history have lost the answer or call they led to",
     ],
   ] as const;
+  return leftOutWarnings(reports);
+}
+
+/** A warning for everything that was left out at least once: "3 opaque parts ...". */
+export function leftOutWarnings(
+  reports: readonly (readonly [count: number, code: string, what: string])[],
+): ModelEvent[] {
   return reports
     .filter(([count]) => count > 0)
     .map(([count, code, what]) => ({ type: "warning", code, detail: `${count} ${what}.` }));

@@ -2,8 +2,7 @@
 
 import type { FinishReason, ModelEvent } from "./adapter.ts";
 import { defined } from "./defined.ts";
-import { ProviderError } from "./errors.ts";
-import { type FailureReading, providerErrorFromEvent } from "./http-failure.ts";
+import { cutError, type FailureReading, providerErrorFromEvent } from "./http-failure.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { StreamDecoder } from "./model-call.ts";
 import type { ModelPrice } from "./model-policy.ts";
@@ -30,11 +29,6 @@ const PROVIDER_RUN = /^((web_search|file_search|code_interpreter|image_generatio
 export function startEvent(source: WireRecord | undefined): ModelEvent {
   const responseId = stringAt(source, "id") || undefined;
   return defined({ type: "start" as const, responseId, model: stringAt(source, "model") || undefined });
-}
-
-/** The error of a reply that ends before its end. */
-export function cutError(provider: string): ProviderError {
-  return new ProviderError(`The reply of ${provider} was cut before its end.`, { provider, kind: "network" });
 }
 
 /**

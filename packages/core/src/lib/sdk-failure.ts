@@ -5,8 +5,8 @@ import { type FailureReading, type HeaderReader, providerErrorFromHttp } from ".
 
 /**
  * Classifies an error of the `openai` or the `@anthropic-ai/sdk` package (7.59.0 and 1.14.0, core/error.d.ts:
- * `APIError` has `status`, `headers` and the parsed `error`; connection errors have no status). `toBody` turns a provider's own error object into one with the codes core knows. Keys are removed
- * from every text.
+ * `APIError` has `status`, `headers` and the parsed `error`; connection errors have no status). `toBody` turns a
+ * provider's own error object into one with the codes core knows. Keys are removed from every text.
  */
 export function providerErrorFromSdk(
   cause: unknown,

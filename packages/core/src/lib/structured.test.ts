@@ -64,6 +64,25 @@ describe("generateStructured", () => {
     expect(list.value).toEqual([1, 2]);
   });
 
+  it("asks for a list inside an object, in both modes, and gives what the schema makes of it", async () => {
+    const schema = z.array(z.string().transform(Number)).min(1);
+    const native = scriptedAdapter([{ text: '{"value":[]}' }, { text: '["1"]' }]);
+    expect(await generateStructured(native, { schema, prompt: "?" })).toMatchObject({
+      value: [1],
+      attempts: 2,
+    });
+    expect(native.requests[0]?.responseFormat).toMatchObject({
+      schema: { type: "object", required: ["value"] },
+    });
+    const byTool = scriptedAdapter([answer({ value: [] }), answer({ value: ["1", "2"] })], {
+      capabilities: { jsonSchema: false },
+    });
+    expect(await generateStructured(byTool, { schema, prompt: "?" })).toMatchObject({
+      value: [1, 2],
+      attempts: 2,
+    });
+  });
+
   it("throws the provider's error, and the signal's reason", async () => {
     const broken = new Error("model is gone");
     await expect(

@@ -2,9 +2,10 @@
 
 import type { AIAdapter, ModelReply } from "./adapter.ts";
 import { OpenFunctionsError } from "./errors.ts";
-import type { Json } from "./json.ts";
+import { defined } from "./defined.ts";
+import { isJsonObject, type Json } from "./json.ts";
 import type { Message } from "./message.ts";
-import { type CallResult, ok } from "./result.ts";
+import { type CallResult, err, ok } from "./result.ts";
 import type { LoopOptions, ReplyPolicy, ReplyVerdict } from "./run-options.ts";
 import { runLoop } from "./run-loop.ts";
 import type { RunRecord } from "./run-record.ts";
@@ -67,6 +68,7 @@ export class StructuredOutputError extends OpenFunctionsError {
 
 const TOOL_NAME = "give_answer";
 const ANSWER_NAME = "answer";
+const NOT_JSON = "The answer is not JSON. Answer with JSON that fits the schema and nothing else.";
 
 /**
  * Asks for a value that fits `schema`: through the model's own JSON mode where it has one, else through one tool
@@ -96,7 +98,7 @@ export async function generateStructured<const S extends ToolSchema>(
     actor: { name: "structured" },
     policy: asking,
     ...(native
-      ? { responseFormat: { type: "json_schema" as const, name: ANSWER_NAME, schema } }
+      ? { responseFormat: { type: "json_schema" as const, name: ANSWER_NAME, schema: asking.asked } }
       : asking.forcedTool(adapter)),
   }).result;
   if (result.status === "completed" && asking.accepted !== undefined) {
@@ -117,6 +119,7 @@ class Asking implements ReplyPolicy {
   readonly #source: ToolSchema;
   readonly #schema: JsonSchemaObject;
   readonly #repairs: number;
+  readonly #wraps: boolean;
   attempts = 0;
   problems: readonly string[] = [];
   accepted: { readonly value: unknown } | undefined;
@@ -125,6 +128,21 @@ class Asking implements ReplyPolicy {
     this.#source = source;
     this.#schema = schema;
     this.#repairs = repairs;
+    this.#wraps = !isObjectSchema(schema);
+  }
+
+  /** What the model is asked for: the schema, inside an object where its own root is none, which no provider takes. */
+  get asked(): JsonSchemaObject {
+    if (!this.#wraps) return this.#schema;
+    const { $defs, definitions, ...value } = this.#schema;
+    return defined({
+      type: "object" as const,
+      properties: { value },
+      required: ["value"],
+      additionalProperties: false,
+      $defs,
+      definitions,
+    });
   }
 
   /** A registry with the one tool that takes the answer, and the choice of it. */
@@ -140,7 +158,8 @@ class Asking implements ReplyPolicy {
 
   async onAnswer(reply: ModelReply): Promise<ReplyVerdict> {
     this.attempts += 1;
-    const problems = await this.#check(reply.text);
+    const parsed = parseJson(reply.text);
+    const problems = parsed.ok ? await this.#accept(this.#unwrapped(parsed.value)) : [NOT_JSON];
     return problems.length === 0 ? accept(reply.text) : this.#again(problems);
   }
 
@@ -154,46 +173,41 @@ class Asking implements ReplyPolicy {
   }
 
   #answerTool(): Tool {
-    const wrapped = !isObjectSchema(this.#schema);
     return defineTool({
       name: TOOL_NAME,
       description: "Gives the final answer. Call it exactly once, with the whole answer.",
-      inputSchema: wrapped
-        ? {
-            type: "object",
-            properties: { value: this.#schema },
-            required: ["value"],
-            additionalProperties: false,
-          }
-        : this.#source,
+      inputSchema: this.#wraps ? this.asked : this.#source,
       contract: "read",
-      handler: (params) => {
-        this.accepted = { value: wrapped ? Reflect.get(Object(params), "value") : params };
-        return ok("accepted");
+      handler: async (params) => {
+        if (!this.#wraps) this.accepted = { value: params };
+        // Proof: arguments are JSON
+        const problems = this.#wraps ? await this.#accept(this.#unwrapped(params as Json)) : [];
+        return problems.length === 0 ? ok("accepted") : err(problems.join("\n"));
       },
     });
   }
 
-  async #check(text: string): Promise<readonly string[]> {
-    const parsed = parseJson(text);
-    if (!parsed.ok)
-      return ["The answer is not JSON. Answer with JSON that fits the schema and nothing else."];
+  #unwrapped(answer: Json): Json {
+    return this.#wraps && isJsonObject(answer) && "value" in answer ? (answer["value"] ?? null) : answer;
+  }
+
+  async #accept(value: Json): Promise<readonly string[]> {
     if (isStandardSchema(this.#source)) {
-      const checked = await this.#source["~standard"].validate(parsed.value);
+      const checked = await this.#source["~standard"].validate(value);
       if (checked.issues !== undefined) return checked.issues.map((issue) => issue.message);
       this.accepted = { value: checked.value };
       return [];
     }
-    const problems = await validatorFor(this.#schema).validate(parsed.value);
+    const problems = await validatorFor(this.#schema).validate(value);
     if (problems.length > 0)
       return [
         describeProblems(ANSWER_NAME, problems, {
           schema: this.#schema,
-          value: parsed.value,
+          value,
           what: "answer",
         }),
       ];
-    this.accepted = { value: parsed.value };
+    this.accepted = { value };
     return [];
   }
 

@@ -1,6 +1,6 @@
 /** A model's argument text becomes an object, a cut, or an error that names what is wrong. */
 
-import { isPlainObject, type Json, type JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { isJsonObjectPrefix } from "./json-prefix.ts";
 
 /** What argument text means. `truncated` marks text that more characters could have finished. */
@@ -34,8 +34,4 @@ export function parseToolArguments(raw: unknown): ToolArguments {
   }
   if (isJsonObject(parsed)) return { args: parsed, argsText };
   return failed(`are ${Array.isArray(parsed) ? "an array" : `a ${typeof parsed}`}, not a JSON object`);
-}
-
-function isJsonObject(value: Json): value is JsonObject {
-  return isPlainObject(value);
 }

@@ -18,6 +18,8 @@ export interface WireQuirks {
   readonly samplingWithReasoning: boolean;
   readonly seed: boolean;
   readonly stop: boolean;
+  /** The longest id of a call that a history may hold. Default: any. */
+  readonly maxIdChars?: number;
 }
 
 /** The model a request is written for. */
@@ -181,6 +183,8 @@ class Planner {
       this.#warn("format_left_out", detail);
       return undefined;
     }
+    if (can.jsonSchema && !can.jsonSchemaWithTools && this.#tools.length > 0)
+      this.#refuse("a JSON schema for the answer together with tools");
     const { losses, schema, strict } = compileSchema(format.schema, quirks.dialect);
     const changesValues = losses.some(
       ({ action, keyword }) => action === "rewritten" && !SAME_VALUES.test(keyword),

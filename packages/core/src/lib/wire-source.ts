@@ -22,21 +22,40 @@ export interface BodyResponse {
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
+/** Cuts a body into events, wherever its bytes were cut. `end` gives what is left, whole or not. */
+export interface EventReader {
+  push(bytes: Uint8Array, out: SseEvent[]): void;
+  end(out: SseEvent[]): void;
+}
+
 /** The largest JSON body taken where a server answers without streaming. */
 const MAX_JSON_CHARS = 32 * 1024 * 1024;
 const DRAIN_MS = 1000;
 
+/** Throws `ProtocolError` where an answer that claims success is a page for people, such as a proxy's. */
+function refusePage({ headers, body }: BodyResponse): void {
+  const type = headers.get("content-type") ?? "";
+  if (!/^text\/html\b/i.test(type)) return;
+  void body?.cancel().catch(() => {});
+  throw new ProtocolError(`The answer is a page (${type.slice(0, 60)}) and not a reply.`, {
+    hint: "Check the base URL, and what stands between here and the provider.",
+  });
+}
+
 /**
  * Reads a streamed reply; a server that answers with one JSON body instead gives one event. Data that is not
  * JSON throws `ProtocolError`, unless it is a last event cut off at the end of the body: that one is left out,
- * so that the decoder reports a cut.
+ * so that the decoder reports a cut. Throws `ProtocolError` for a page.
+ * `events` cuts another kind of body, such as one of lines.
  */
-export function wireSource(response: BodyResponse): WireSource {
+export function wireSource(response: BodyResponse, events?: EventReader): WireSource {
+  refusePage(response);
   if (response.body === null)
     return { read: () => Promise.resolve(undefined), finish: () => {}, close: () => {} };
   const reader = response.body.getReader();
   const isJson = /\bjson\b/i.test(response.headers.get("content-type") ?? "");
-  const read = isJson ? jsonReader(reader) : sseReader(reader);
+  const read =
+    isJson && events === undefined ? jsonReader(reader) : eventReader(reader, events ?? new SseReader());
   const close = (): void => void reader.cancel().catch(() => {});
   return { read, finish: () => void drain(reader).then(close, close), close };
 }
@@ -68,8 +87,7 @@ export function iterableSource(events: AsyncIterable<unknown>): WireSource {
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-function sseReader(reader: Reader): WireSource["read"] {
-  const sse = new SseReader();
+function eventReader(reader: Reader, cutter: EventReader): WireSource["read"] {
   const events: SseEvent[] = [];
   let ended = false;
   return async () => {
@@ -78,8 +96,8 @@ function sseReader(reader: Reader): WireSource["read"] {
       if (parsed.length > 0) return parsed;
       if (ended) return undefined;
       const { done, value } = await reader.read();
-      if (done) sse.end(events);
-      else sse.push(value, events);
+      if (done) cutter.end(events);
+      else cutter.push(value, events);
       ended = done;
     }
   };
