@@ -9,24 +9,34 @@
 import { parseArgs } from "node:util";
 import { type Reading, replayFolder } from "./replay-folder.ts";
 
-const { values } = parseArgs({
-  options: { dir: { type: "string" }, split: { type: "string", default: "0" }, json: { type: "boolean" } },
-});
-const split = Number(values.split);
-if (values.dir === undefined || !Number.isInteger(split) || split < 0) {
+const options = {
+  dir: { type: "string" },
+  split: { type: "string", default: "0" },
+  json: { type: "boolean" },
+} as const;
+
+function readOptions(): { readonly dir: string; readonly split: number; readonly json: boolean } {
+  try {
+    const { dir, split: text, json = false } = parseArgs({ options }).values;
+    const split = Number(text);
+    if (dir !== undefined && Number.isInteger(split) && split >= 0) return { dir, split, json };
+  } catch {
+    // An option that there is not: the usage says which there are.
+  }
   process.stderr.write(
     "Usage: npm run -s adapters:replay -- --dir <folder with INDEX.tsv> [--split <bytes>] [--json]\n",
   );
-  process.exit(2);
+  return process.exit(2);
 }
 
+const values = readOptions();
 process.stdout.on("error", () => process.exit(0)); // whoever read has seen enough
 const readings: Reading[] = [];
-for await (const reading of replayFolder(values.dir, { split })) {
+for await (const reading of replayFolder(values.dir, { split: values.split })) {
   readings.push(reading);
-  if (values.json !== true) process.stdout.write(`${toLine(reading)}\n`);
+  if (!values.json) process.stdout.write(`${toLine(reading)}\n`);
 }
-if (values.json === true) process.stdout.write(`${JSON.stringify(readings, null, 2)}\n`);
+if (values.json) process.stdout.write(`${JSON.stringify(readings, null, 2)}\n`);
 const count = (outcome: Reading["outcome"]): number =>
   readings.filter((reading) => reading.outcome === outcome).length;
 process.stderr.write(`${count("ok")} ok, ${count("error")} errors, ${count("unsupported")} unsupported\n`);

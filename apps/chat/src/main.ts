@@ -1,6 +1,7 @@
 /** `npm start`: the reference chat app on 127.0.0.1. */
 
 import { enableCompileCache } from "node:module";
+import { parseArgs } from "node:util";
 import { OpenFunctionsError } from "@openfunctions/core";
 import { chooseAdapter, dataHome, openHomeStores, openHttpToken, openTools } from "openfunctions/app";
 import { createChatServer } from "./lib/chat-server.ts";
@@ -12,7 +13,7 @@ const DEFAULT_PORT = 3000;
 
 async function main(): Promise<void> {
   const home = dataHome();
-  const [tools, { adapter, reason }] = await Promise.all([openTools({ home }), chooseAdapter()]);
+  const [tools, { adapter, reason }] = await Promise.all([openTools({ home }), chooseAdapter(wish())]);
   const stores = await openHomeStores(home);
   const token = await openHttpToken(home);
   const unknown = await stores.recover(tools);
@@ -41,6 +42,17 @@ async function main(): Promise<void> {
       .then(() => process.exit(0));
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
+}
+
+const USAGE = "Usage: npm start -- [--provider <name>] [--model <id>]; PORT moves the server.";
+
+/** `--provider` and `--model`, as everywhere. Throws for anything else, so that no wish is overheard. */
+function wish(): { readonly provider?: string; readonly model?: string } {
+  try {
+    return parseArgs({ options: { provider: { type: "string" }, model: { type: "string" } } }).values;
+  } catch (cause) {
+    throw new RangeError(`${cause instanceof Error ? cause.message : String(cause)}\n${USAGE}`, { cause });
+  }
 }
 
 /** Says on stderr what went wrong; the server goes on. */

@@ -55,3 +55,40 @@ it("answers as Claude where ANTHROPIC_API_KEY is set", async () => {
     await server.close();
   }
 });
+
+it("refuses arguments it does not know, and a provider that is none, before it serves anything", async () => {
+  const env = {
+    ...process.env,
+    OPENFUNCTIONS_HOME: await mkdtemp(join(tmpdir(), "openfunctions-chat-start-")),
+    PORT: "0",
+  };
+  const end = (...args: readonly string[]) =>
+    new Promise<{ readonly code: number | null; readonly said: string }>((resolve) => {
+      const app = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "ignore", "pipe"] });
+      let said = "";
+      app.stderr?.setEncoding("utf8").on("data", (text: string) => (said += text));
+      app.once("exit", (code) => resolve({ code, said }));
+    });
+  expect(await end("--bogus")).toMatchObject({ code: 3, said: expect.stringContaining("--provider <name>") });
+  expect(await end("--provider", "nobody")).toMatchObject({
+    code: 3,
+    said: expect.stringContaining("nobody"),
+  });
+});
+
+it("asks the provider that was named, whatever key is set", async () => {
+  const home = await mkdtemp(join(tmpdir(), "openfunctions-chat-start-"));
+  const app = spawn(process.execPath, [MAIN, "--provider", "Offline"], {
+    env: {
+      ...process.env,
+      OPENAI_API_KEY: "key-of-the-user-0123456789",
+      OPENFUNCTIONS_HOME: home,
+      PORT: "0",
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => app.once("exit", resolve));
+  expect(await greeting(app)).toMatch(/model {2}offline\/.* \(you asked for it\)/);
+  app.kill("SIGTERM");
+  await ended;
+});

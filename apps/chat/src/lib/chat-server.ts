@@ -1,7 +1,7 @@
 /** The HTTP side of the chat app: a few routes over conversations. */
 
 import { randomUUID } from "node:crypto";
-import type { AIAdapter, LoopRun, ToolView } from "@openfunctions/core";
+import type { AIAdapter, LoopResult, LoopRun, ToolView } from "@openfunctions/core";
 import { SSE_HEADERS, checkHostAndOrigin, openSseStream } from "@openfunctions/core/http";
 import { Hono } from "hono";
 import { Conversation, type HomeStores } from "openfunctions/app";
@@ -162,8 +162,14 @@ async function chat(request: Request, threads: Threads): Promise<Response> {
   const conversation = threads.open(body.threadId);
   const run = await conversation.turn(body.message, { signal: request.signal });
   const result = await run.result;
-  if (result.status === "failed") return errorResponse(502, toErrorBody(result));
+  if (result.status === "failed") return errorResponse(502, tellFailure(result, threads));
   return Response.json(toChatResult(result, threads.metadata(conversation.id)));
+}
+
+/** The client hears what it can act on, the server's own log the cause. */
+function tellFailure(result: LoopResult, { options }: Threads): ErrorBody {
+  if (result.error !== undefined) options.onFailure?.(result.error);
+  return toErrorBody(result);
 }
 
 async function chatStream(request: Request, threads: Threads): Promise<Response> {
@@ -250,7 +256,7 @@ async function follow(
   const result = await run.result;
   const last: ChatPart =
     result.status === "failed"
-      ? { type: "error", error: toErrorBody(result), runId: result.runId }
+      ? { type: "error", error: tellFailure(result, turn.threads), runId: result.runId }
       : { type: "done", result: toChatResult(result, turn.threads.metadata(conversation.id)) };
   send(last, `${seq}.1`);
 }

@@ -177,7 +177,9 @@ export function toChatResult(result: LoopResult, metadata: ChatResult["metadata"
 export function toErrorBody({ error, stopReason, runId }: LoopResult): ErrorBody {
   const isProvider = error?.fault === "provider";
   const message = isProvider
-    ? "The model could not answer."
+    ? error.code === "provider_auth"
+      ? "The model's provider refused the key; `openfunctions doctor` shows which one is used."
+      : "The model could not answer."
     : stopReason === "refusal"
       ? "The model refused to answer."
       : "The run failed.";

@@ -108,7 +108,9 @@ export async function reportResult(
       code,
       result: answer?.value,
     }));
-    printJson({ runId, status, stopReason, text, toolCalls, rounds: record.rounds, usage, pending });
+    const { rounds } = record;
+    const error = result.error && { code: result.error.code, message: result.error.message };
+    printJson({ runId, status, stopReason, text, toolCalls, rounds, usage, pending, error });
   } else if (text !== "") {
     print(printable(text));
   }

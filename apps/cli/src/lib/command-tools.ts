@@ -107,8 +107,9 @@ export async function docTools(options: ToolsCommandOptions & { readonly check?:
 }
 
 function find(registry: ToolRegistry, name: string): Tool {
-  const [tool] = registry.view({ names: [name] }).getAll();
-  if (tool === undefined) throw new InputError(`There is no tool "${name}".`);
+  const tool = registry.get(name);
+  if (tool === undefined)
+    throw new InputError(`There is no tool "${name}".`, { hint: "`openfunctions tools list` shows them." });
   return tool;
 }
 

@@ -17,9 +17,9 @@ export async function followRun(
   write: (text: string) => void,
   known: Iterable<readonly [string, string]> = [],
 ): Promise<LoopResult> {
-  const names = new Map(known);
+  const said: Said = { names: new Map(known), warned: new Set() };
   for await (const event of run) {
-    if (isChainEvent(event)) showEvent(event, names);
+    if (isChainEvent(event)) showEvent(event, said);
     else if (event.type === "text.delta") write(textOfDelta(event));
   }
   return run.result;
@@ -31,7 +31,13 @@ function textOfDelta({ data }: LiveEvent): string {
     : "";
 }
 
-function showEvent(event: AnyRunEvent, names: Map<string, string>): void {
+/** What was said of a run before; a warning comes with every model call. */
+interface Said {
+  readonly names: Map<string, string>;
+  readonly warned: Set<string>;
+}
+
+function showEvent(event: AnyRunEvent, { names, warned }: Said): void {
   if (event.type === "tool.requested") {
     names.set(event.data.callId, event.data.toolName);
     note(paint("dim", `→ ${oneLine(event.data.toolName)} ${shorten(event.data.args.value)}`));
@@ -48,6 +54,14 @@ function showEvent(event: AnyRunEvent, names: Map<string, string>): void {
     note(paint("yellow", `asking again (${oneLine(event.data.reason)}, ${event.data.delayMs} ms)`));
   } else if (event.type === "model.reset") {
     note(paint("yellow", `the answer broke off and is asked for again`));
+  } else if (event.type === "model.fallback") {
+    note(paint("yellow", `${oneLine(event.data.to)} answers for ${oneLine(event.data.from)}`));
+  } else if (event.type === "model.responded") {
+    for (const { code, detail } of event.data.warnings ?? []) {
+      if (warned.has(code)) continue;
+      warned.add(code);
+      note(paint("yellow", `note (${oneLine(code)}): ${oneLine(detail)}`));
+    }
   }
 }
 

@@ -228,7 +228,10 @@ function checkNames(filter: ToolFilter, known: readonly string[]): void {
     const [suggestion] = nearest(name, known, 1);
     throw new RegistryError(`The filter names "${name}", which no tool has.`, {
       code: "unknown_tool_in_filter",
-      hint: suggestion === undefined ? "There are no tools to choose from." : `Did you mean "${suggestion}"?`,
+      hint:
+        suggestion === undefined
+          ? `There are: ${known.join(", ") || "none"}.`
+          : `Did you mean "${suggestion}"?`,
     });
   }
 }
