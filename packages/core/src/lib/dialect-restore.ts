@@ -41,7 +41,7 @@ interface RestoreState {
 
 /** `schemas`: all that are known to be for this value. */
 function restore(schemas: readonly unknown[], value: Json, state: RestoreState): Json {
-  const shapes = schemas.flatMap((schema) => applying(schema, value, state.root));
+  const shapes = schemas.flatMap((schema) => applying(schema, value, state));
   if (typeof value === "string") return meantBy(value, shapes);
   if (Array.isArray(value))
     return value.map((item: Json, index) =>
@@ -70,39 +70,56 @@ function restore(schemas: readonly unknown[], value: Json, state: RestoreState):
 }
 
 /** The schema, what it refers to, and those of its alternatives that are for this value. */
-function applying(schema: unknown, value: Json, root: JsonSchemaObject): readonly Keywords[] {
+function applying(schema: unknown, value: Json, state: RestoreState): readonly Keywords[] {
   if (!isPlainObject(schema)) return [];
-  const { $ref, allOf, anyOf = [], oneOf = [] } = schema;
-  const branches = [anyOf, oneOf].flat();
-  const exact = branches.filter((branch) => isFor(branch, value, { root, asText: false }));
-  const chosen =
-    exact.length > 0 ? exact : branches.filter((branch) => isFor(branch, value, { root, asText: true }));
-  return [
-    schema,
-    ...[resolveLocalReference(root, $ref), allOf, chosen]
-      .flat()
-      .flatMap((part) => applying(part, value, root)),
-  ];
+  const { $ref, allOf, ...rest } = schema;
+  const chosen = unionsOf(rest).flatMap((branches) => {
+    const exact = branches.filter((branch) => isFor(branch, value, { ...state, asText: false }));
+    return exact.length > 0
+      ? exact
+      : branches.filter((branch) => isFor(branch, value, { ...state, asText: true }));
+  });
+  const parts = [resolveLocalReference(state.root, $ref), allOf, chosen].flat();
+  return [schema, ...parts.flatMap((part) => applying(part, value, state))];
 }
 
-/** False when the type, the listed values or a property rule the value out. `asText`: a listed value as its JSON text is fine. */
-function isFor(
-  schema: unknown,
-  value: Json,
-  how: { readonly root: JsonSchemaObject; readonly asText: boolean },
-): boolean {
-  return applying(schema, value, how.root).every((shape) => {
-    const values = valuesOf(shape);
-    const { type, properties, additionalProperties } = shape;
-    if (values.length > 0) return values.some((one) => isListed(value, one, how.asText));
-    if (type !== undefined && ![type].flat().some((name) => isOfType(value, String(name)))) return false;
-    if (!isObject(value) || !isPlainObject(properties)) return true;
-    return Object.entries(value).every(([name, item]) => {
-      const property = ownValue(properties, name);
-      if (property === undefined) return additionalProperties !== false;
-      return (item === null && refusesNull(property, how.root)) || isFor(property, item, how);
-    });
+function unionsOf({ anyOf, oneOf }: Keywords): readonly (readonly unknown[])[] {
+  return [anyOf, oneOf].filter((branches) => Array.isArray(branches));
+}
+
+const TEXT_RULES = ["minLength", "maxLength", "pattern", "format"];
+
+/**
+ * False when type, listed values or properties rule the value out. `asText`: the JSON text of a listed value is fine,
+ * and so is text that has rules nobody checks here.
+ */
+function isFor(schema: unknown, value: Json, how: RestoreState & { readonly asText: boolean }): boolean {
+  if (!isPlainObject(schema)) return schema !== false;
+  const { type, allOf = [], $ref, properties = {}, required = [], additionalProperties } = schema;
+  const values = listedBy(schema);
+  if (!how.asText && typeof value === "string" && TEXT_RULES.some((keyword) => keyword in schema))
+    return false;
+  if (values.length > 0 && !values.some((one) => isListed(value, one, how.asText))) return false;
+  const isTyped = type === undefined || (values.length > 0 && how.asText);
+  if (!isTyped && ![type].flat().some((name) => isOfType(value, String(name)))) return false;
+  const whole = [resolveLocalReference(how.root, $ref) ?? true, allOf].flat();
+  if (!whole.every((part) => isFor(part, value, how))) return false;
+  if (!unionsOf(schema).every((branches) => branches.some((branch) => isFor(branch, value, how))))
+    return false;
+  if (!isObject(value)) return true;
+  const isMissing = (name: unknown): boolean =>
+    !Object.hasOwn(value, String(name)) &&
+    !(how.fillsEmpty && isEmpty(ownValue(properties, String(name)), how.root));
+  if (Array.isArray(required) && required.some(isMissing)) return false;
+  return Object.entries(value).every(([name, item]) => {
+    const property = ownValue(properties, name);
+    if (property === undefined) return additionalProperties !== false;
+    return (item === null && refusesNull(property, how.root)) || isFor(property, item, how);
   });
+}
+
+function listedBy(shape: Keywords): readonly unknown[] {
+  return shape["type"] === "null" ? [null] : valuesOf(shape);
 }
 
 function isListed(value: Json, listed: unknown, asText: boolean): boolean {
@@ -118,9 +135,9 @@ function isOfType(value: Json, type: string): boolean {
 
 /** The listed value whose JSON text this is, unless the text itself is listed or fine. */
 function meantBy(text: string, shapes: readonly Keywords[]): Json {
-  const lists = shapes.map((shape) => (shape["type"] === "null" ? [null] : valuesOf(shape)));
-  const values = lists.find((list) => list.length > 0) ?? [];
-  if (values.includes(text)) return text;
+  const values = shapes.map(listedBy).find((list) => list.length > 0) ?? [];
+  const isText = shapes.every(({ type = "string" }) => [type].flat().includes("string"));
+  if (isText && values.includes(text)) return text;
   const meant = values.find((value) => JSON.stringify(value) === text);
   return meant === undefined ? text : copyJson(meant).copy;
 }

@@ -116,11 +116,7 @@ export const loneReference: Rewrite = (schema, { note }) => {
 export const mergeAllOf: Rewrite = ({ allOf, ...schema }, context) => {
   if (allOf === undefined) return schema;
   const isNever = asList(allOf).includes(false);
-  context.note(
-    "allOf",
-    isNever ? "dropped" : "rewritten",
-    isNever ? "fits nothing" : "merged into one schema",
-  );
+  context.note("allOf", isNever ? "dropped" : "rewritten", isNever ? "fits nothing" : "merged");
   return asList(allOf).reduce<Keywords>((merged, next) => {
     const part = mergeAllOf(inlineReference(asMap(next), context) ?? {}, context) ?? {};
     return both(merged, part, context);
@@ -134,11 +130,8 @@ export const oneOfToAnyOf: Rewrite = (schema, { root, note }) => {
   const isSplit = asList(oneOf).every((one, index, all) =>
     all.slice(index + 1).every((other) => areApart(one, other, { root, depth: 0 })),
   );
-  note(
-    "oneOf",
-    isSplit ? "rewritten" : "described",
-    isSplit ? "as anyOf" : "(exactly one of the alternatives)",
-  );
+  if (isSplit) note("oneOf", "rewritten", "as anyOf");
+  else note("oneOf", "described", "(exactly one of the alternatives)");
   return { ...rest, anyOf: oneOf };
 };
 
@@ -184,6 +177,7 @@ export const inclusiveBounds: Rewrite = (schema, context) =>
     const next = type === "integer" ? up * (Math.floor(up * bound) + 1) : bound;
     context.note(exclusive, type === "integer" ? "rewritten" : "described", `${exclusive}: ${bound}`);
     const tighter = typeof own === "number" && up * own > up * next ? own : next;
+    if (own !== undefined && own !== tighter) context.note(inclusive, "rewritten", "the tighter bound stays");
     return { ...without(current, exclusive), [inclusive]: tighter };
   }, schema);
 

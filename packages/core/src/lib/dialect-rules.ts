@@ -99,15 +99,20 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
       rewrites.inlineReference,
       rewrites.mergeAllOf,
       rewrites.oneOfToAnyOf,
+      rewrites.loneAnyOf,
       rewrites.inclusiveBounds,
       rewrites.stringEnum,
       rewrites.tupleToList,
       rewrites.typedAnything,
       rewrites.declaredItems,
-      rewrites.loneAnyOf,
       rewrites.nullableTypes,
     ],
     allowed: words(`${GEMINI_KEYWORDS} minimum maximum minLength maxLength pattern`),
     formats: words("enum date-time"),
   },
 };
+
+/** Every dialect. */
+export const SCHEMA_DIALECTS: readonly SchemaDialect[] = Object.keys(DIALECT_RULES).filter(
+  (name): name is SchemaDialect => name in DIALECT_RULES,
+);

@@ -62,11 +62,8 @@ export function compileSchema(schema: JsonSchemaObject, dialect: SchemaDialect):
 }
 
 /** What says nothing about which values are valid. */
-const ANNOTATIONS: ReadonlySet<string> = new Set(
-  "title description default examples deprecated readOnly writeOnly $comment contentEncoding contentMediaType contentSchema".split(
-    " ",
-  ),
-);
+const ANNOTATION =
+  /^(title|description|default|examples|deprecated|readOnly|writeOnly|\$comment|content(Encoding|MediaType|Schema))$/;
 
 /** Names of the schema itself, and extensions. */
 const UNSENT = /^(\$schema|\$id|\$anchor|x-.*)$/s;
@@ -133,14 +130,12 @@ function sentNames(
 
 function withNames(root: Keywords, names: ReadonlyMap<string, string>): Keywords {
   const { properties, required } = root;
-  const sent = Object.entries(Object(properties)).map(([name, property]) => [
-    names.get(name) ?? name,
-    property,
-  ]);
+  const sentName = (name: unknown): string => names.get(String(name)) ?? String(name);
+  const sent = Object.entries(Object(properties)).map(([name, property]) => [sentName(name), property]);
   return {
     ...root,
     properties: Object.fromEntries(sent),
-    ...(Array.isArray(required) && { required: required.map((name) => names.get(String(name)) ?? name) }),
+    ...(Array.isArray(required) && { required: required.map(sentName) }),
   };
 }
 
@@ -150,13 +145,12 @@ function excessOf(sent: Json, { limits = [] }: DialectRules): readonly Loss[] {
   const nodes = schemasIn(sent, 0);
   const names = nodes.flatMap(({ node }) => subschemas(node)).filter(({ key }) => typeof key === "string");
   const values = nodes.flatMap(({ node }) => valuesOf(node));
+  const texts = [...names.map(({ key }) => key), ...values.filter((value) => typeof value === "string")];
   const sizes = {
     depth: Math.max(0, ...nodes.map(({ depth }) => depth)),
     properties: names.filter(({ keyword }) => keyword === "properties").length,
     enum: values.length,
-    characters: [...names.map(({ key }) => key), ...values.filter((value) => typeof value === "string")].join(
-      "",
-    ).length,
+    characters: texts.join("").length,
   };
   return limits
     .filter(({ of, most }) => sizes[of] > most)
@@ -176,22 +170,15 @@ function schemasIn(node: unknown, above: number): readonly NodeAt[] {
 }
 
 function isLossy({ action, keyword }: Loss): boolean {
-  return (action === "dropped" || action === "described") && !ANNOTATIONS.has(keyword);
+  return (action === "dropped" || action === "described") && !ANNOTATION.test(keyword);
 }
 
+/** What a schema without arguments may say beside `properties`. */
+const SILENT = /^(type|title|description|required|\$defs|definitions)$/;
+
 function isWithoutArguments(schema: JsonSchemaObject): boolean {
-  const {
-    properties = {},
-    additionalProperties = false,
-    type,
-    title,
-    description,
-    required,
-    $defs,
-    definitions,
-    ...rest
-  } = schema;
-  const isSilent = Object.keys(rest).every((keyword) => UNSENT.test(keyword));
+  const { properties = {}, additionalProperties = false, ...rest } = schema;
+  const isSilent = Object.keys(rest).every((keyword) => SILENT.test(keyword) || UNSENT.test(keyword));
   return Object.keys(properties).length === 0 && additionalProperties === false && isSilent;
 }
 
@@ -316,7 +303,7 @@ class SchemaCompiler {
       if (UNSENT.test(keyword)) continue;
       const isForeign =
         refused.includes(keyword) || (keyword === "format" && formats?.has(String(value)) === false);
-      const isUnsaid = ANNOTATIONS.has(keyword) || keyword === "additionalProperties";
+      const isUnsaid = ANNOTATION.test(keyword) || keyword === "additionalProperties";
       const said = (): string => `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`;
       if (allowed?.has(keyword) === false || isForeign)
         note(keyword, isUnsaid ? "dropped" : "described", said());

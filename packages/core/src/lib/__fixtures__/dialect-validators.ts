@@ -255,9 +255,9 @@ const geminiJson = opinion(
     if (use === "tool") isObjectRoot(root, use, say);
     if (isRequiredCycle(root)) say("a cyclic reference in a required property");
   },
-  (node, _path, say) => {
+  (node, path, say) => {
     for (const keyword of Object.keys(node)) if (!GEMINI_JSON.includes(keyword)) say(`${keyword} is not supported`);
-    if (has(node, "$ref") && Object.keys(node).some((keyword) => !keyword.startsWith("$"))) say("$ref with other properties");
+    if (path !== "#" && has(node, "$ref") && Object.keys(node).some((keyword) => !keyword.startsWith("$"))) say("$ref with other properties");
     const isScalar = (value: unknown): boolean => typeof value === "string" || typeof value === "number" || value === null;
     if (!list(node["enum"]).every(isScalar)) say("enum is for strings and numbers");
   },

@@ -7,6 +7,8 @@ import type { SchemaUse } from "./dialect-validators.ts";
 /** One schema as it was sent. */
 export interface RecordedSchema extends SchemaUse {
   readonly file: string;
+  /** The file and the number of the exchange in it. */
+  readonly request: string;
   readonly host: string;
   readonly dialect: string;
   readonly schema: unknown;
@@ -27,12 +29,12 @@ export function recordedSchemas(folder: string): readonly RecordedSchema[] {
   );
   return files.flatMap((file) => {
     const exchanges: readonly Exchange[] = JSON.parse(readFileSync(`${folder}/${file}`, "utf8"));
-    return exchanges.flatMap(({ request, response }) => {
+    return exchanges.flatMap(({ request, response }, index) => {
       const { body, uri = "" } = request;
       const { status } = response;
       const host = /^https?:\/\/([^/]+)/.exec(uri)?.[1] ?? file.split("/", 1)[0] ?? "";
       const isRefused = status === 400 && COMPLAINT.test(JSON.stringify(response));
-      return schemasOf(uri, body).map((found) => ({ ...found, file, host, status, isRefused }));
+      return schemasOf(uri, body).map((found) => ({ ...found, file, request: `${file}#${index}`, host, status, isRefused }));
     });
   });
 }
