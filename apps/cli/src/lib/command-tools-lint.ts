@@ -15,6 +15,9 @@ const PROTECTION =
   "Whatever a provider is sent, arguments are validated against the tool's own schema before its handler runs.";
 const ESTIMATE = "Tokens are estimated: a token for four characters of name, description and schema.";
 
+/** The dialects that tools are sent in. Those that end so are for answers. */
+const TOOL_DIALECTS = SCHEMA_DIALECTS.filter((dialect) => !dialect.endsWith("-output"));
+
 /** One tool in one dialect. */
 interface LintedDialect extends Pick<CompiledSchema, "lossless" | "losses" | "strict"> {
   readonly dialect: SchemaDialect;
@@ -43,7 +46,7 @@ export async function lintTools(options: ToolsCommandOptions): Promise<void> {
 }
 
 function lintTool(tool: Tool): LintedTool {
-  return { name: tool.name, dialects: SCHEMA_DIALECTS.map((dialect) => lintDialect(tool, dialect)) };
+  return { name: tool.name, dialects: TOOL_DIALECTS.map((dialect) => lintDialect(tool, dialect)) };
 }
 
 function lintDialect(tool: Tool, dialect: SchemaDialect): LintedDialect {

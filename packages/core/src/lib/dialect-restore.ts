@@ -101,7 +101,7 @@ function isFor(schema: unknown, value: Json, how: RestoreState & { readonly asTe
     return false;
   if (values.length > 0 && !values.some((one) => isListed(value, one, how.asText))) return false;
   const isTyped = type === undefined || (values.length > 0 && how.asText);
-  if (!isTyped && ![type].flat().some((name) => isOfType(value, String(name)))) return false;
+  if (!isTyped && ![type].flat().some((name) => isOfType(value, name))) return false;
   const whole = [resolveLocalReference(how.root, $ref) ?? true, allOf].flat();
   if (!whole.every((part) => isFor(part, value, how))) return false;
   if (!unionsOf(schema).every((branches) => branches.some((branch) => isFor(branch, value, how))))
@@ -127,7 +127,7 @@ function isListed(value: Json, listed: unknown, asText: boolean): boolean {
   return JSON.stringify(value) === text || (asText && value === text);
 }
 
-function isOfType(value: Json, type: string): boolean {
+function isOfType(value: Json, type: unknown): boolean {
   if (type === "integer") return Number.isInteger(value);
   if (type === "array") return Array.isArray(value);
   return type === (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);

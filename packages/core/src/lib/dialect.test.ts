@@ -6,7 +6,7 @@ import { PROVIDER_OPINIONS } from "./__fixtures__/dialect-validators.ts";
 import { prepareArguments } from "./arguments.ts";
 import { type CompiledSchema, compileSchema } from "./dialect.ts";
 import { DIALECT_RULES, type SchemaDialect, SCHEMA_DIALECTS } from "./dialect-rules.ts";
-import { deepFreeze, isPlainObject, type JsonObject } from "./json.ts";
+import { deepFreeze, isPlainObject } from "./json.ts";
 import { emitJsonSchema } from "./schema-source.ts";
 import { lintSchema } from "./schema-lint.ts";
 import type { JsonSchema, JsonSchemaObject } from "./schema.ts";

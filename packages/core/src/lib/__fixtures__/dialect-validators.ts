@@ -98,6 +98,25 @@ const anthropic = opinion(
 );
 
 /**
+ * Anthropic, `output_config.format.schema`: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema
+ * limitations". Objects have to be closed; no recursion, no bounds of numbers, texts and lists (minItems 0 and 1 aside),
+ * no references outside.
+ */
+const ANTHROPIC_OUTPUT = words(
+  "type title description properties required additionalProperties items anyOf allOf enum const $ref $defs definitions format default minItems",
+);
+const ANTHROPIC_FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid");
+
+const anthropicOutput = opinion(isJsonSchema, (node, _path, say) => {
+  for (const keyword of Object.keys(node))
+    if (!ANTHROPIC_OUTPUT.includes(keyword)) say(`'${keyword}' is not supported`);
+  if (Number(node["minItems"] ?? 0) > 1) say("minItems above 1");
+  if (has(node, "format") && !ANTHROPIC_FORMATS.includes(String(node["format"]))) say("format");
+  if (typesOf(node).includes("object") && node["additionalProperties"] !== false)
+    say("'additionalProperties' must be explicitly set to false");
+});
+
+/**
  * OpenAI functions without `strict`. 400s: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/
  * 'not' at the top level" (chatanywhere/GPT_API_free#403), "In context=(), object schema missing properties"
  * (spring-projects/spring-ai#4776), "In context=('properties', 'refs'), array schema missing items"
@@ -284,6 +303,7 @@ function isRequiredCycle(root: Node): boolean {
 export const PROVIDER_OPINIONS: Readonly<Record<string, ProviderOpinion>> = {
   "json-schema-2020-12": opinion(isJsonSchema, nothing),
   anthropic,
+  "anthropic-output": anthropicOutput,
   openai,
   "openai-strict": openaiStrict,
   "gemini-openapi": geminiOpenapi,

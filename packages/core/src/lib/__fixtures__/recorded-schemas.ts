@@ -72,7 +72,7 @@ function anthropicSchemas(body: Readonly<Record<string, unknown>>): readonly Fou
   const format = map(body["output_format"] ?? map(body["output_config"])["format"]);
   return [
     ...maps(body["tools"]).flatMap((tool) => found("anthropic", "tool", tool["input_schema"])),
-    ...found("anthropic", "answer", format["schema"]),
+    ...found("anthropic-output", "answer", format["schema"]),
   ];
 }
 
