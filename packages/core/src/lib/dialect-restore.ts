@@ -8,8 +8,8 @@ import type { JsonSchemaObject } from "./schema.ts";
 
 /** What the dialect made of the schema. */
 export interface RestoreOptions {
-  /** True when empty objects could not be asked for, so that they are filled in. */
-  readonly fillsEmpty: boolean;
+  /** True when listed values were sent as text, and empty objects could not be asked for. */
+  readonly isOpenApi: boolean;
   /** Parameters that were sent under another name, with that name. */
   readonly names: ReadonlyMap<string, string>;
 }
@@ -21,12 +21,12 @@ export interface RestoreOptions {
 export function restoreArguments(
   schema: JsonSchemaObject,
   args: JsonObject,
-  { fillsEmpty, names }: RestoreOptions,
+  { isOpenApi, names }: RestoreOptions,
 ): JsonObject {
   const own = new Map([...names].map(([name, sent]) => [sent, name]));
   const named: Record<string, Json> = {};
   for (const [name, item] of Object.entries(args)) named[own.get(name) ?? name] = copyJson(item).copy;
-  const restored = restore([schema], named, { root: schema, fillsEmpty });
+  const restored = restore([schema], named, { root: schema, isOpenApi });
   return isObject(restored) ? restored : args;
 }
 
@@ -36,13 +36,13 @@ function isObject(value: Json): value is JsonObject {
 
 interface RestoreState {
   readonly root: JsonSchemaObject;
-  readonly fillsEmpty: boolean;
+  readonly isOpenApi: boolean;
 }
 
 /** `schemas`: all that are known to be for this value. */
 function restore(schemas: readonly unknown[], value: Json, state: RestoreState): Json {
   const shapes = schemas.flatMap((schema) => applying(schema, value, state));
-  if (typeof value === "string") return meantBy(value, shapes);
+  if (typeof value === "string") return state.isOpenApi ? meantBy(value, shapes) : value;
   if (Array.isArray(value))
     return value.map((item: Json, index) =>
       restore(
@@ -62,7 +62,7 @@ function restore(schemas: readonly unknown[], value: Json, state: RestoreState):
   );
   const empty = required.filter(
     (name) =>
-      state.fillsEmpty &&
+      state.isOpenApi &&
       !Object.hasOwn(value, name) &&
       declared(name).some((one) => isEmpty(one, state.root)),
   );
@@ -106,10 +106,12 @@ function isFor(schema: unknown, value: Json, how: RestoreState & { readonly asTe
   if (!whole.every((part) => isFor(part, value, how))) return false;
   if (!unionsOf(schema).every((branches) => branches.some((branch) => isFor(branch, value, how))))
     return false;
+  if (Array.isArray(value))
+    return "prefixItems" in schema || value.every((item: Json) => isFor(schema["items"] ?? true, item, how));
   if (!isObject(value)) return true;
   const isMissing = (name: unknown): boolean =>
     !Object.hasOwn(value, String(name)) &&
-    !(how.fillsEmpty && isEmpty(ownValue(properties, String(name)), how.root));
+    !(how.isOpenApi && isEmpty(ownValue(properties, String(name)), how.root));
   if (Array.isArray(required) && required.some(isMissing)) return false;
   return Object.entries(value).every(([name, item]) => {
     const property = ownValue(properties, name);

@@ -69,6 +69,10 @@ function commonTypes(one: readonly unknown[], other: readonly unknown[]): readon
 function both(first: Keywords, second: Keywords, { note }: RewriteContext): Keywords {
   const united: Record<string, unknown> = { ...second, ...first };
   const shared = Object.keys(second).filter((keyword) => Object.hasOwn(first, keyword));
+  const [names, others] = [first, second].map(({ properties }) => Object.keys(asMap(properties)));
+  const isForeign = names?.join() !== others?.join();
+  if (isForeign && [first, second].some((one) => (one["additionalProperties"] ?? true) !== true))
+    note("additionalProperties", "dropped", "of one part, which does not know the names of the other");
   for (const keyword of shared.filter((name) => !isSame(first[name], second[name]))) {
     const [own, other] = [first[keyword], second[keyword]];
     const types = commonTypes([own].flat(), [other].flat());

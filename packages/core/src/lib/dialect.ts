@@ -92,7 +92,7 @@ function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSche
     });
     return deepFreeze({ ...other, lossless: false, losses: [...reasons, ...other.losses] });
   }
-  const fillsEmpty = rules.omitsEmptyObjects === true;
+  const isOpenApi = rules.omitsEmptyObjects === true;
   const isChanged = losses.some(({ action, keyword }) => action === "rewritten" || keyword === "properties");
   return deepFreeze({
     schema: sent,
@@ -101,7 +101,7 @@ function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSche
     strict: rules.otherwise !== undefined,
     tokens: Math.ceil((sent === null ? "" : JSON.stringify(sent)).length / 4),
     restore: (args: JsonObject): JsonObject =>
-      isChanged ? restoreArguments(schema, args, { fillsEmpty, names }) : args,
+      isChanged ? restoreArguments(schema, args, { isOpenApi, names }) : args,
   });
 }
 
@@ -264,7 +264,7 @@ class SchemaCompiler {
     const isStated = this.#rules.noBooleanSchemas !== true || at.keyword.endsWith("Properties");
     if (typeof at.schema === "boolean" && isStated) return at.schema;
     const compiled = this.#compileNode(at.schema, place);
-    if (compiled === undefined && DEFINITIONS.test(at.keyword)) return { not: {} }; // what is referred to has to be there
+    if (compiled === undefined && DEFINITIONS.test(at.keyword)) return {}; // what is referred to has to be there
     if (compiled !== undefined || at.keyword !== "items" || at.schema === false) return compiled;
     return { type: "string", description: "A JSON object, as text." }; // a list has to say what it holds
   }

@@ -41,9 +41,12 @@ export function placeOf(path: string): string {
 export function untruths(original: unknown, compiled: CompiledSchema): readonly string[] {
   if (compiled.schema === null && compiled.lossless && Object.keys(map(map(original)["properties"])).length === 0) return [];
   const keepsReferences = text(compiled.schema).includes('"$ref"') || !text(original).includes('"$ref"');
-  const before = visit(original, keepsReferences);
-  const after = visit(withOwnNames(compiled), keepsReferences);
   const { losses } = compiled;
+  const inlined = new Set(
+    losses.filter(({ keyword, action }) => keyword === "$ref" && action === "inlined").map(({ path }) => placeOf(path)),
+  );
+  const before = visit(original, { keepsReferences, inlined });
+  const after = visit(withOwnNames(compiled), { keepsReferences, inlined });
   const unsaid = before.flatMap((visited) => {
     const said = after.filter(({ place }) => place === visited.place).map(({ node }) => node);
     return Object.entries(visited.node)
@@ -110,7 +113,13 @@ function isSaid(keyword: string, value: unknown, said: readonly Keywords[]): boo
   return values.map(text).includes(text(value)) || value === true;
 }
 
-function visit(root: unknown, keepsReferences: boolean): readonly Visited[] {
+interface References {
+  readonly keepsReferences: boolean;
+  /** Where a reference was replaced by what it points at all the same. */
+  readonly inlined: ReadonlySet<string>;
+}
+
+function visit(root: unknown, { keepsReferences, inlined }: References): readonly Visited[] {
   const found: Visited[] = [];
   const enter = (node: unknown, place: string, way: { trail: readonly string[]; open: readonly string[] }): void => {
     if (typeof node === "boolean") found.push({ node: {}, place, trail: way.trail });
@@ -118,7 +127,8 @@ function visit(root: unknown, keepsReferences: boolean): readonly Visited[] {
     found.push({ node, place, trail: way.trail });
     const by = (keyword: string): typeof way => ({ ...way, trail: [...way.trail, `${place} ${keyword}`] });
     const { $ref: reference } = node;
-    if (typeof reference === "string" && !keepsReferences && !way.open.includes(reference))
+    const isFollowed = !keepsReferences || inlined.has(place);
+    if (typeof reference === "string" && isFollowed && !way.open.includes(reference))
       enter(pointedAt(root, reference), place, { ...by("$ref"), open: [...way.open, reference] });
     for (const keyword of IN_PLACE) for (const below of list(node[keyword])) enter(below, place, by(keyword));
     for (const keyword of SINGLE) enter(node[keyword], join(place, keyword), by(keyword));
