@@ -190,7 +190,7 @@ export const tools = [
     expect(code).toBe(0);
     const [plain = "", picky = ""] = stdout.split(/^(?=picky)/m);
     expect(plain).toMatch(/^plain\n/);
-    for (const dialect of SCHEMA_DIALECTS)
+    for (const dialect of TOOL_DIALECTS)
       expect(plain).toMatch(new RegExp(`^  ${dialect} +~\\d+ tokens  `, "m"));
     expect(plain).toMatch(/^ {2}anthropic +~\d+ tokens {2}lossless$/m);
     expect(plain).toMatch(/^ {2}openai-strict +~\d+ tokens {2}lossless, strict mode$/m);
