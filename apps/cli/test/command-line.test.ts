@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client as FirstLineClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { SCHEMA_DIALECTS } from "@openfunctions/core";
 import { beforeAll, describe, expect, it } from "vitest";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
@@ -168,6 +169,83 @@ export { addVat };`;
       code: 2,
       stderr: expect.stringContaining("defineTool"),
     });
+  });
+});
+
+describe("openfunctions tools lint", () => {
+  const TOOL_DIALECTS = SCHEMA_DIALECTS.filter((dialect) => !dialect.endsWith("-output"));
+  const LINTED = `import { defineTool, ok } from "@openfunctions/core";
+const tool = (name, properties, required = []) => defineTool({
+  name, description: "Does \u001b[2J it.", contract: "read", handler: () => ok(null),
+  inputSchema: { type: "object", properties, required, additionalProperties: false } });
+export const tools = [
+  tool("plain", { a: { type: "string" } }, ["a"]),
+  tool("picky", { a: { type: "integer", exclusiveMinimum: 0, default: 5 }, $top: { type: "string", pattern: "^\\\\d+$", minLength: 1 } }),
+];
+`;
+
+  it("prints the matrix: each tool, each dialect, its losses and its tokens", async () => {
+    await writeFile(join(folder, "empty", "linted.ts"), LINTED);
+    const { code, stdout, stderr } = await command(["tools", "lint", "--from", "linted.ts"]);
+    expect(code).toBe(0);
+    const [plain = "", picky = ""] = stdout.split(/^(?=picky)/m);
+    expect(plain).toMatch(/^plain\n/);
+    for (const dialect of TOOL_DIALECTS)
+      expect(plain).toMatch(new RegExp(`^  ${dialect} +~\\d+ tokens  `, "m"));
+    expect(plain).toMatch(/^ {2}anthropic +~\d+ tokens {2}lossless$/m);
+    expect(plain).toMatch(/^ {2}openai-strict +~\d+ tokens {2}lossless, strict mode$/m);
+    expect(plain).toContain("    (root)  additionalProperties  dropped: additionalProperties: false");
+    expect(picky).toMatch(/^ {2}openai-strict +~\d+ tokens {2}sent without strict mode/m);
+    expect(picky).toContain("    properties.$top  strict  dropped: minLength: 1");
+    expect(picky).toContain('    properties.$top  properties  rewritten: sent as "_top"');
+    expect(picky).toContain("    properties.a  exclusiveMinimum  rewritten: exclusiveMinimum: 0");
+    expect(stderr).toContain("arguments are validated against the tool's own schema");
+    expect(stderr).toContain("Tokens are estimated");
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it("prints it as JSON, with every loss", async () => {
+    const { code, stdout } = await command(["tools", "lint", "--json", "--from", "linted.ts"]);
+    expect(code).toBe(0);
+    const { protection, tools } = JSON.parse(stdout);
+    expect(protection).toContain("validated");
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual(["plain", "picky"]);
+    for (const { dialects } of tools)
+      expect(dialects.map(({ dialect }: { dialect: string }) => dialect)).toEqual(TOOL_DIALECTS);
+    const gemini = tools[0].dialects.find(({ dialect }: { dialect: string }) => dialect === "gemini-openapi");
+    expect(gemini).toEqual({
+      dialect: "gemini-openapi",
+      lossless: false,
+      losses: [
+        { path: "", keyword: "additionalProperties", action: "dropped", note: "additionalProperties: false" },
+      ],
+      strict: false,
+      tokens: expect.any(Number),
+      unsendable: [],
+    });
+    const longer = tools[1].dialects[0].tokens;
+    expect(longer).toBeGreaterThan(tools[0].dialects[0].tokens);
+  });
+
+  it("fails for a tool with a required parameter that a provider cannot be asked for", async () => {
+    const stuck = LINTED.replace(
+      'tool("plain", { a: { type: "string" } }, ["a"])',
+      'tool("stuck", { a: { type: "object", properties: { b: { type: "object" } }, required: ["b"] } }, ["a"])',
+    );
+    await writeFile(join(folder, "empty", "stuck.ts"), stuck);
+    const result = await command(["tools", "lint", "--from", "stuck.ts"]);
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('"stuck"') });
+    expect(result.stdout).toContain("    a  CANNOT BE SENT");
+    expect(result.stderr).not.toContain('"picky"');
+  });
+
+  it("says which schema cannot be defined at all, and what would work", async () => {
+    const wrong = LINTED.replace('{ a: { type: "string" } }', '{ a: { type: "float" } }');
+    await writeFile(join(folder, "empty", "wrong.ts"), wrong);
+    const result = await command(["tools", "lint", "--from", "wrong.ts"]);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain('got "float"');
+    expect(result.stderr).toContain("number");
   });
 });
 

@@ -67,7 +67,8 @@ export {
   type UndoKind,
   type VerificationKind,
 } from "./lib/contract.ts";
-export type { SchemaDialect } from "./lib/dialect-rules.ts";
+export { type CompiledSchema, type Loss, compileSchema } from "./lib/dialect.ts";
+export { type SchemaDialect, SCHEMA_DIALECTS } from "./lib/dialect-rules.ts";
 export { type Digest, digest } from "./lib/digest.ts";
 export {
   type EffectEntry,

@@ -15,7 +15,8 @@ export interface ToolsCommandOptions {
   readonly json?: boolean;
 }
 
-function openFrom({ from }: ToolsCommandOptions, home: string = dataHome()): Promise<ToolRegistry> {
+/** The registry that `--from` names, else the starter tools. */
+export function openFrom({ from }: ToolsCommandOptions, home: string = dataHome()): Promise<ToolRegistry> {
   return openTools({ home, ...(from === undefined ? {} : { from }) });
 }
 

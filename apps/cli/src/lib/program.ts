@@ -105,7 +105,7 @@ function addMcp(program: Command): void {
 }
 
 function addTools(program: Command): void {
-  const tools = program.command("tools").description("list, show, run, test and document tools");
+  const tools = program.command("tools").description("list, show, run, test, document and lint tools");
   const add = (usage: string, about: string): Command =>
     tools
       .command(usage)
@@ -136,6 +136,10 @@ function addTools(program: Command): void {
     .option("--check <file>", "exit 1 where the file differs from the tools")
     .addHelpText("after", "\nExample:\n  openfunctions tools docs --from tools.ts > TOOLS.md\n")
     .action(async (options) => (await import("./command-tools.ts")).docTools(options));
+  add("lint", "what each provider is told of each tool, what gets lost, and the tokens it costs")
+    .option("--json", "print the matrix as JSON")
+    .addHelpText("after", "\nExample:\n  openfunctions tools lint --from tools.ts\n")
+    .action(async (options) => (await import("./command-tools-lint.ts")).lintTools(options));
 }
 
 function addCreate(program: Command): void {

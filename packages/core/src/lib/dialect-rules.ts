@@ -31,10 +31,18 @@ export interface DialectRules {
    * only keyword of its schema.
    */
   readonly omitsEmptyObjects?: boolean;
-  /** How deep objects may stand inside objects, the root included. */
-  readonly maxDepth?: number;
+  /** Which names a tool's parameters may have. Others are sent in other words, which `restore` turns back. */
+  readonly names?: { readonly allowed: RegExp; readonly replaced: RegExp };
+  /** How large a schema may be. */
+  readonly limits?: readonly SizeLimit[];
   /** What is compiled for instead when something would be lost or the depth does not fit. */
   readonly otherwise?: SchemaDialect;
+}
+
+/** The most a whole schema may hold: objects inside objects, properties, listed values, characters of names and values. */
+export interface SizeLimit {
+  readonly of: "depth" | "properties" | "enum" | "characters";
+  readonly most: number;
 }
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
@@ -53,6 +61,8 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
     source:
       '400 "input_schema does not support oneOf, allOf, or anyOf at the top level" (github.com/anthropics/claude-code/issues/5319; 2026-11-30)',
     refusedAtRoot: UNIONS,
+    // 400 "Property keys should match pattern", of the root (github.com/anthropics/claude-code/issues/79418; 2026-11-30).
+    names: { allowed: /^[a-zA-Z0-9_.-]{1,64}$/, replaced: /[^a-zA-Z0-9_.-]/g },
   },
   "anthropic-output": {
     source:
@@ -81,7 +91,12 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
       `${STRICT_KEYWORDS} pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems`,
     ),
     formats: words("date-time time date duration email hostname ipv4 ipv6 uuid"),
-    maxDepth: 10,
+    limits: [
+      { of: "depth", most: 10 },
+      { of: "properties", most: 5_000 },
+      { of: "enum", most: 1_000 },
+      { of: "characters", most: 120_000 },
+    ],
     otherwise: "openai",
   },
   "gemini-openapi": {
@@ -90,16 +105,19 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
     refusedAtRoot: UNIONS,
     noBooleanSchemas: true,
     omitsEmptyObjects: true,
+    // @google/genai 3.3.0, FunctionDeclaration.parameters; only documented, no refusal was seen (2026-11-30).
+    names: { allowed: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, replaced: /[^a-zA-Z0-9_]/g },
     rewrites: [
       rewrites.inlineReference,
       rewrites.mergeAllOf,
       rewrites.oneOfToAnyOf,
+      rewrites.loneAnyOf,
       rewrites.inclusiveBounds,
       rewrites.stringEnum,
       rewrites.tupleToList,
+      rewrites.typedAnything,
       rewrites.declaredItems,
       rewrites.nullableTypes,
-      rewrites.typedAnything,
     ],
     allowed: words(`${GEMINI_KEYWORDS} minimum maximum minLength maxLength pattern`),
     formats: words("enum date-time"),
@@ -112,7 +130,7 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
       rewrites.rootDefinitions,
       rewrites.mergeAllOf,
       rewrites.inclusiveBounds,
-      rewrites.singleEnum,
+      rewrites.plainEnum,
       rewrites.declaredItems,
       rewrites.loneReference,
     ],
@@ -122,3 +140,8 @@ export const DIALECT_RULES: Readonly<Record<SchemaDialect, DialectRules>> = {
     formats: words("enum date-time"),
   },
 };
+
+/** Every dialect. */
+export const SCHEMA_DIALECTS: readonly SchemaDialect[] = Object.keys(DIALECT_RULES).filter(
+  (name): name is SchemaDialect => name in DIALECT_RULES,
+);

@@ -1,9 +1,15 @@
 /** A tool's schema in the words of each provider, with a list of what was lost and the way back. */
 
 import { restoreArguments } from "./dialect-restore.ts";
-import { distinct, joinedDescription, type LossAction, type RewriteContext } from "./dialect-rewrites.ts";
+import {
+  distinct,
+  joinedDescription,
+  type LossAction,
+  type RewriteContext,
+  valuesOf,
+} from "./dialect-rewrites.ts";
 import { DIALECT_RULES, type DialectRules, type SchemaDialect } from "./dialect-rules.ts";
-import { copyJson, deepFreeze, isPlainObject, type Json, type JsonObject } from "./json.ts";
+import { copyJson, deepFreeze, isPlainObject, joinPath, type Json, type JsonObject } from "./json.ts";
 import { MAX_SCHEMA_JSON_DEPTH } from "./schema-lint.ts";
 import {
   type Keywords,
@@ -35,6 +41,8 @@ export interface CompiledSchema {
   readonly losses: readonly Loss[];
   /** True only for `openai-strict` when the whole schema could be said: send `strict: true`. */
   readonly strict: boolean;
+  /** About what the schema costs in every request: a token for four characters of its JSON. */
+  readonly tokens: number;
   /** Undoes the rewrites in arguments the model wrote. The result is validated against the original schema. */
   restore(args: JsonObject): JsonObject;
 }
@@ -54,11 +62,8 @@ export function compileSchema(schema: JsonSchemaObject, dialect: SchemaDialect):
 }
 
 /** What says nothing about which values are valid. */
-const ANNOTATIONS: ReadonlySet<string> = new Set(
-  "title default examples deprecated readOnly writeOnly $comment contentEncoding contentMediaType contentSchema".split(
-    " ",
-  ),
-);
+const ANNOTATION =
+  /^(title|description|default|examples|deprecated|readOnly|writeOnly|\$comment|content(Encoding|MediaType|Schema))$/;
 
 /** Names of the schema itself, and extensions. */
 const UNSENT = /^(\$schema|\$id|\$anchor|x-.*)$/s;
@@ -66,55 +71,118 @@ const UNSENT = /^(\$schema|\$id|\$anchor|x-.*)$/s;
 function compile(schema: JsonSchemaObject, dialect: SchemaDialect): CompiledSchema {
   const rules = DIALECT_RULES[dialect];
   const compiler = new SchemaCompiler(rules, schema);
-  const node = isWithoutArguments(schema) ? noArguments(rules) : compiler.compileRoot();
-  const sent = node === undefined ? null : copyJson(node, MAX_SCHEMA_JSON_DEPTH).copy;
-  if (depthOf(sent) > (rules.maxDepth ?? Infinity))
-    compiler.losses.push({
-      path: "",
-      keyword: "depth",
-      action: "dropped",
-      note: "objects are nested too deep",
-    });
-  const losses = distinct(compiler.losses);
+  const node = isWithoutArguments(schema) ? compiler.withoutArguments() : compiler.compileRoot();
+  const names = sentNames(schema, rules);
+  const renamed = node === undefined || names.size === 0 ? node : withNames(node, names);
+  const sent = renamed === undefined ? null : copyJson(renamed, MAX_SCHEMA_JSON_DEPTH).copy;
+  const losses = distinct([
+    ...compiler.losses,
+    ...[...names].map(([name, other]) => ({
+      ...loss("properties", "rewritten", `sent as "${other}"`),
+      path: joinPath("properties", name),
+    })),
+    ...excessOf(sent, rules),
+  ]);
   const lost = losses.filter(isLossy);
   if (lost.length > 0 && rules.otherwise !== undefined) {
     const other = compileSchema(schema, rules.otherwise);
-    return deepFreeze({ ...other, lossless: false, losses: [...lost, ...other.losses] });
+    const reasons = lost.map(({ path, keyword, note }): Loss => {
+      const why = note.startsWith(keyword) ? note : `${keyword}: ${note}`;
+      return { path, keyword: "strict", action: "dropped", note: why };
+    });
+    return deepFreeze({ ...other, lossless: false, losses: [...reasons, ...other.losses] });
   }
-  const fillsEmpty = rules.omitsEmptyObjects === true;
+  const isOpenApi = rules.omitsEmptyObjects === true;
   const isChanged = losses.some(({ action, keyword }) => action === "rewritten" || keyword === "properties");
   return deepFreeze({
     schema: sent,
     lossless: lost.length === 0,
     losses,
     strict: rules.otherwise !== undefined,
+    tokens: Math.ceil((sent === null ? "" : JSON.stringify(sent)).length / 4),
     restore: (args: JsonObject): JsonObject =>
-      isChanged ? restoreArguments(schema, args, fillsEmpty) : args,
+      isChanged ? restoreArguments(schema, args, { isOpenApi, names }) : args,
   });
 }
 
-function isLossy({ action, keyword }: Loss): boolean {
-  return (action === "dropped" || action === "described") && !ANNOTATIONS.has(keyword);
+/** A loss of the schema as a whole. */
+function loss(keyword: string, action: LossAction, note: string): Loss {
+  return { path: "", keyword, action, note };
 }
 
+/** The parameters that have to be sent under another name, with that name. */
+function sentNames(
+  { properties = {} }: JsonSchemaObject,
+  { names }: DialectRules,
+): ReadonlyMap<string, string> {
+  const sent = new Map<string, string>();
+  if (names === undefined) return sent;
+  const taken = new Set(Object.keys(properties).filter((name) => names.allowed.test(name)));
+  for (const name of Object.keys(properties).filter((one) => !names.allowed.test(one))) {
+    const plain = name.replace(names.replaced, "_").slice(0, 60);
+    let other = names.allowed.test(plain) ? plain : `_${plain}`;
+    for (let count = 2; taken.has(other); count += 1) other = `${other.replace(/_\d+$/, "")}_${count}`;
+    taken.add(other);
+    sent.set(name, other);
+  }
+  return sent;
+}
+
+function withNames(root: Keywords, names: ReadonlyMap<string, string>): Keywords {
+  const { properties, required } = root;
+  const sentName = (name: unknown): string => names.get(String(name)) ?? String(name);
+  const sent = Object.entries(Object(properties)).map(([name, property]) => [sentName(name), property]);
+  return {
+    ...root,
+    properties: Object.fromEntries(sent),
+    ...(Array.isArray(required) && { required: required.map(sentName) }),
+  };
+}
+
+/** What is over the limits of a dialect. */
+function excessOf(sent: Json, { limits = [] }: DialectRules): readonly Loss[] {
+  if (limits.length === 0) return [];
+  const nodes = schemasIn(sent, 0);
+  const names = nodes.flatMap(({ node }) => subschemas(node)).filter(({ key }) => typeof key === "string");
+  const values = nodes.flatMap(({ node }) => valuesOf(node));
+  const texts = [...names.map(({ key }) => key), ...values.filter((value) => typeof value === "string")];
+  const sizes = {
+    depth: Math.max(0, ...nodes.map(({ depth }) => depth)),
+    properties: names.filter(({ keyword }) => keyword === "properties").length,
+    enum: values.length,
+    characters: texts.join("").length,
+  };
+  return limits
+    .filter(({ of, most }) => sizes[of] > most)
+    .map(({ of, most }) => loss(of, "dropped", `${sizes[of]}, at most ${most}`));
+}
+
+interface NodeAt {
+  readonly node: Keywords;
+  /** How many objects with properties stand around it, itself included. */
+  readonly depth: number;
+}
+
+function schemasIn(node: unknown, above: number): readonly NodeAt[] {
+  if (!isPlainObject(node)) return [];
+  const depth = above + (node["properties"] === undefined ? 0 : 1);
+  return [{ node, depth }, ...subschemas(node).flatMap((at) => schemasIn(at.schema, depth))];
+}
+
+function isLossy({ action, keyword }: Loss): boolean {
+  return (action === "dropped" || action === "described") && !ANNOTATION.test(keyword);
+}
+
+/** What a schema without arguments may say beside `properties`. */
+const SILENT = /^(type|title|description|required|\$defs|definitions)$/;
+
 function isWithoutArguments(schema: JsonSchemaObject): boolean {
-  const {
-    properties = {},
-    additionalProperties = false,
-    type,
-    title,
-    description,
-    required,
-    ...rest
-  } = schema;
-  const isSilent = Object.keys(rest).every((keyword) => UNSENT.test(keyword));
+  const { properties = {}, additionalProperties = false, ...rest } = schema;
+  const isSilent = Object.keys(rest).every((keyword) => SILENT.test(keyword) || UNSENT.test(keyword));
   return Object.keys(properties).length === 0 && additionalProperties === false && isSilent;
 }
 
-function noArguments(rules: DialectRules): Keywords | undefined {
-  if (rules.omitsEmptyObjects === true) return undefined;
-  return { type: "object", properties: {}, additionalProperties: false };
-}
+const DEFINITIONS = /^(\$defs|definitions)$/;
 
 /** How often one reference may be inlined inside itself. */
 const MAX_REFERENCE_DEPTH = 5;
@@ -147,6 +215,13 @@ class SchemaCompiler {
     return this.#compileNode(this.#root, { path: "", open: [] });
   }
 
+  withoutArguments(): Keywords | undefined {
+    for (const keyword of ["title", "description"].filter((name) => this.#root[name] !== undefined))
+      this.losses.push(loss(keyword, "dropped", "of a tool without arguments"));
+    if (this.#rules.omitsEmptyObjects === true) return undefined;
+    return { type: "object", properties: {}, additionalProperties: false };
+  }
+
   #compileNode(schema: unknown, { path, open: above }: Place): Keywords | undefined {
     if (schema === false) {
       const why = "may never be present, so it is left out";
@@ -154,6 +229,7 @@ class SchemaCompiler {
       return undefined;
     }
     this.#nodes += 1;
+    const before = this.losses.length;
     const open = [...above];
     const sentences: string[] = [];
     const note: RewriteContext["note"] = (keyword, action, text) => {
@@ -166,19 +242,29 @@ class SchemaCompiler {
       open: (reference) => this.#openReference(reference, open, note),
     };
     const rewritten = this.#rewrite(isPlainObject(schema) ? schema : {}, context); // true is said as {}
-    if (rewritten === undefined) return undefined;
+    if (rewritten === undefined) return this.#silence(before);
     const kept = this.#filterKeywords(rewritten, path === "" ? this.#rules.refusedAtRoot : [], note);
     const below = mapSubschemas(kept, (at) =>
       this.#compileBelow(at, { path: subschemaPath(path, at), open }),
     );
     const whole = this.#tidy(below, rewritten, note);
-    return whole && this.#describe(whole, sentences);
+    return whole === undefined ? this.#silence(before) : this.#describe(whole, sentences);
+  }
+
+  /** What was to be said in a schema that is left out is not said. */
+  #silence(before: number): undefined {
+    const silent = this.losses.splice(before).map((one): Loss => ({
+      ...one,
+      action: one.action === "described" ? "dropped" : one.action,
+    }));
+    this.losses.push(...silent);
   }
 
   #compileBelow(at: Subschema, place: Place): unknown {
     const isStated = this.#rules.noBooleanSchemas !== true || at.keyword.endsWith("Properties");
     if (typeof at.schema === "boolean" && isStated) return at.schema;
     const compiled = this.#compileNode(at.schema, place);
+    if (compiled === undefined && DEFINITIONS.test(at.keyword)) return {}; // what is referred to has to be there
     if (compiled !== undefined || at.keyword !== "items" || at.schema === false) return compiled;
     return { type: "string", description: "A JSON object, as text." }; // a list has to say what it holds
   }
@@ -192,6 +278,7 @@ class SchemaCompiler {
     open.push(reference);
     note("$ref", "inlined", reference);
     const target = resolveLocalReference(this.#root, reference);
+    if (target === false) note("$ref", "dropped", "fits nothing");
     return isPlainObject(target) ? target : {};
   }
 
@@ -216,7 +303,7 @@ class SchemaCompiler {
       if (UNSENT.test(keyword)) continue;
       const isForeign =
         refused.includes(keyword) || (keyword === "format" && formats?.has(String(value)) === false);
-      const isUnsaid = ANNOTATIONS.has(keyword) || keyword === "additionalProperties";
+      const isUnsaid = ANNOTATION.test(keyword) || keyword === "additionalProperties";
       const said = (): string => `${keyword}: ${typeof value === "string" ? value : shortJson(value, 300)}`;
       if (allowed?.has(keyword) === false || isForeign)
         note(keyword, isUnsaid ? "dropped" : "described", said());
@@ -239,26 +326,18 @@ class SchemaCompiler {
       note("properties", "dropped", "an object without properties cannot be sent");
       return undefined;
     }
-    if (omits && Array.isArray(anyOf) && anyOf.length < 2) return anyOf[0];
+    if (omits && asked["anyOf"] !== undefined && !(Array.isArray(anyOf) && anyOf.length > 1)) {
+      note("anyOf", "dropped", "not all alternatives can be sent");
+      return Array.isArray(anyOf) ? anyOf[0] : undefined;
+    }
     if (stay.length === names.length) return schema;
     return stay.length === 0 ? rest : { ...schema, required: stay };
   }
 
   #describe(schema: Keywords, sentences: readonly string[]): Keywords {
-    const { anyOf } = schema;
-    const told = (node: Keywords): Keywords => ({
-      ...node,
-      ...joinedDescription(node["description"], ...sentences),
-    });
-    return this.#rules.omitsEmptyObjects === true && Array.isArray(anyOf)
-      ? { anyOf: anyOf.map(told) }
-      : told(schema);
+    const { anyOf, description } = schema;
+    if (this.#rules.omitsEmptyObjects === true && Array.isArray(anyOf))
+      return { anyOf: anyOf.map((branch: Keywords) => this.#describe(branch, sentences)) };
+    return { ...schema, ...joinedDescription(description, ...sentences) };
   }
-}
-
-/** How many objects with properties stand inside each other. */
-function depthOf(node: unknown): number {
-  if (!isPlainObject(node)) return 0;
-  const below = Math.max(0, ...subschemas(node).map((at) => depthOf(at.schema)));
-  return below + (node["properties"] === undefined ? 0 : 1);
 }

@@ -57,8 +57,8 @@ export function mapSubschemas(schema: Keywords, change: (at: Subschema) => unkno
     const below = subschemas({ [keyword]: schema[keyword] });
     const changed = below.map((at) => [at.key, change(at)] as const).filter(([, item]) => item !== undefined);
     if (holder === "map") copy[keyword] = Object.fromEntries(changed);
-    else if (holder === "list") copy[keyword] = changed.map(([, item]) => item);
     else if (changed.length === 0) delete copy[keyword];
+    else if (holder === "list") copy[keyword] = changed.map(([, item]) => item);
     else copy[keyword] = changed[0]?.[1];
   }
   return copy;

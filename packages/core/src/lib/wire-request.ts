@@ -85,7 +85,7 @@ export function contentUrl(part: Exclude<ContentPart, { readonly type: "text" }>
 }
 
 /** Rewrites of these keywords say the same in other words; the others also change what an answer looks like. */
-const SAME_VALUES = /^(exclusiveMinimum|exclusiveMaximum|allOf|items)$/;
+const SAME_VALUES = /^(exclusiveMinimum|exclusiveMaximum|allOf|items|const)$/;
 
 class Planner {
   readonly #request: ModelRequest;
