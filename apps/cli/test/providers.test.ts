@@ -251,3 +251,29 @@ describe("openfunctions without a model", () => {
       expect(stdout).toContain(line);
   });
 });
+
+describe("openfunctions run", () => {
+  it("shows what an adapter warns of, once", async () => {
+    const server = await startFakeModelServer([{ blocks: anthropicFixtures.stream({ text: ["Hello."] }) }]);
+    const env = { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: server.url };
+    const { code, stderr } = await command(["run", "hi", "--model", "claude-nope"], env);
+    await server.close();
+    expect(code).toBe(0);
+    expect(
+      stderr.match(/note \(model_unconfirmed\): "claude-nope" is not in the policy table/g),
+    ).toHaveLength(1);
+  });
+
+  it("says in its JSON why a run failed", async () => {
+    const server = await startFakeModelServer([anthropicFixtures.failures.unauthorized]);
+    const env = { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: server.url };
+    const { code, stdout } = await command(["run", "hi", "--json"], env);
+    await server.close();
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: "failed",
+      error: { code: "provider_auth", message: expect.stringContaining("401") },
+    });
+    expect(stdout).not.toContain(KEY);
+  });
+});
