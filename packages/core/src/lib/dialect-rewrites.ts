@@ -126,6 +126,12 @@ export const plainEnum: Rewrite = (schema, { note }) => {
     return without(schema, "enum");
   }
   if (!isPlain(only)) return schema;
+  if (listed !== undefined)
+    note(
+      "enum",
+      asList(listed).includes(only) ? "rewritten" : "described",
+      `enum: ${shortJson(listed, 300)}`,
+    );
   note("const", "rewritten", "as an enumeration of one");
   return { ...without(schema, "const"), enum: [only] };
 };
