@@ -33,7 +33,7 @@ describe("generated tools", () => {
           checked.values += expectSafe(schema, compiled, { dialect, seed, count: 6 });
         }
       }),
-      { numRuns: Math.ceil(1_000 * scale) },
+      { numRuns: Math.ceil(1_000 * scale), seed: 20_261_130 }, // what it finds is told again by the same seed
     );
     expect(checked.lossless).toBeGreaterThan(1_000 * scale);
     expect(checked.values).toBeGreaterThan(2_000 * scale);

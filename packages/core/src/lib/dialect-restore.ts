@@ -116,7 +116,10 @@ function isFor(schema: unknown, value: Json, how: RestoreState & { readonly asTe
   return Object.entries(value).every(([name, item]) => {
     const property = ownValue(properties, name);
     if (property === undefined) return additionalProperties !== false;
-    return (item === null && refusesNull(property, how.root)) || isFor(property, item, how);
+    // Null for what has to be there is a value; only of what may be missing it means that it is.
+    const mayBeMissing = !(Array.isArray(required) && required.includes(name));
+    const isLeftOut = item === null && mayBeMissing && refusesNull(property, how.root);
+    return isLeftOut || isFor(property, item, how);
   });
 }
 

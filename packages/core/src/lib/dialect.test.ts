@@ -650,6 +650,14 @@ describe("values that come back", () => {
     });
   });
 
+  it("a null that an alternative asks for is a value, and stays", () => {
+    const kind = (schema: JsonSchema) => object({ kind: schema }, { required: ["kind"] });
+    const nested = { oneOf: [kind({ const: "one" }), kind({ const: "other" })] };
+    const schema = object({ a: { anyOf: [nested, kind({ type: "null" })] } });
+    const sent = compileSchema(schema, "openai-strict");
+    expect(sent.restore({ a: { kind: null } })).toEqual({ a: { kind: null } });
+  });
+
   it("parameters whose names a provider refuses are sent under others", () => {
     const schema = object(
       {
