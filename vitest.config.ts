@@ -1,5 +1,7 @@
 import { defineConfig } from "vitest/config";
 
+const isWhole = (process.env["OPENFUNCTIONS_TEST_SCALE"] ?? "1") === "1";
+
 export default defineConfig({
   test: {
     include: [
@@ -14,6 +16,9 @@ export default defineConfig({
     // Live tests need a key or a service; they are started by hand.
     exclude: ["**/node_modules/**", "**/dist/**", "**/test/live/**"],
     pool: "forks",
+    // Many tests wait for a process or a server; one worker less than there are cores would leave half of two idle. The
+    // full counts of CI are long by themselves and keep a core for the processes they start.
+    ...(isWhole ? {} : { maxWorkers: "100%" }),
     // A floating rejection kills the worker and with it the run: a library that
     // leaves one behind would kill its user's process too.
     execArgv: ["--unhandled-rejections=strict"],
