@@ -25,7 +25,7 @@ export const MIN_SOURCE_FILES = 30;
 export const PACKAGE_LINES = {
   core: 22500,
   "mcp-server": 1500,
-  "adapter-local": 1300,
+  "adapter-local": 1330,
   "adapter-anthropic": 800,
   "adapter-gemini": 870,
   agents: 1200,
