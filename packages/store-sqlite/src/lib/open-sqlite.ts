@@ -2,10 +2,25 @@
 
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ConfigError, type Json, type RunStore, type Store, StoreError } from "@openfunctions/core";
+import {
+  type ApprovalStore,
+  type ApprovalStoreOptions,
+  ConfigError,
+  createApprovalStore,
+  createEffectLedger,
+  type EffectLedger,
+  type EffectLedgerOptions,
+  type Json,
+  type RunStore,
+  type Store,
+  StoreError,
+} from "@openfunctions/core";
+import type { ChunkStore } from "@openfunctions/core/search";
 import { RunBells, storeClosed } from "@openfunctions/core/stores";
+import type { HeldVectors } from "./chunk-vectors.ts";
 import { Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
+import { SqliteChunkStore } from "./sqlite-chunk-store.ts";
 import { SqliteRunStore } from "./sqlite-run-store.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
@@ -27,6 +42,12 @@ export interface SqliteStores {
   /** The store of this name. Throws `ConfigError` `bad_store_name`. */
   store<T extends Json = Json>(name: string): Store<T>;
   runStore(): RunStore;
+  /** The documents of this name, cut into chunks. Throws `ConfigError` `bad_store_name`. */
+  chunkStore(name: string): ChunkStore;
+  /** Effects of calls, in the store `effects`. */
+  ledger(options?: EffectLedgerOptions): EffectLedger;
+  /** Tickets of calls that wait for a person, in the store `approvals`. */
+  approvals(options?: ApprovalStoreOptions): ApprovalStore;
   /** Closes the file and ends the use of all its stores; calling it again does nothing. */
   close(): Promise<void>;
 }
@@ -51,16 +72,26 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> 
     throw cause;
   }
   const bells = new RunBells();
+  const vectors = new Map<string, HeldVectors>();
   let closed = false;
   const use = (): Database => {
     if (closed) throw storeClosed();
     return database;
   };
+  const heldVectors = (name: string): HeldVectors => {
+    const held = vectors.get(name) ?? { changes: 0 };
+    vectors.set(name, held);
+    return held;
+  };
   return {
     store: (name) => new SqliteStore(use(), name),
     runStore: () => new SqliteRunStore(use(), bells),
+    chunkStore: (name) => new SqliteChunkStore(use(), { name, held: heldVectors(name) }),
+    ledger: (options) => createEffectLedger(new SqliteStore(use(), "effects"), options),
+    approvals: (options) => createApprovalStore(new SqliteStore(use(), "approvals"), options),
     close: async () => {
       closed = true;
+      vectors.clear();
       database.close();
       bells.ring();
     },
