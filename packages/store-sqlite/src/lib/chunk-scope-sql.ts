@@ -10,64 +10,42 @@ export interface SqlCondition {
   readonly parameters: readonly Parameter[];
 }
 
-/** The condition of a scope. It is never true without an owner. */
+/** The condition of a scope; never true without an owner. A filter means what `matchesFilter` of core means. */
 export function scopeSql({ owners, filter }: ChunkScope): SqlCondition {
-  const mine = {
-    sql: `document.owner IN (${owners.map(() => "?").join(", ")})`,
-    parameters: owners.map(toKeyBytes),
-  };
+  const sql = `document.owner IN (${owners.map(() => "?").join(", ")})`;
+  const mine = { sql, parameters: owners.map(toKeyBytes) };
   return filter === undefined ? mine : joined([mine, filterSql(filter)], "AND");
 }
 
-/** What `matchesFilter` of core means. */
-export function filterSql(node: FilterNode): SqlCondition {
-  switch (node.type) {
-    case "and":
-      return joined([TRUE, ...node.parts.map(filterSql)], "AND");
-    case "or":
-      return joined([FALSE, ...node.parts.map(filterSql)], "OR");
-    case "not": {
-      const { sql, parameters } = filterSql(node.part);
-      return { sql: `NOT ${sql}`, parameters };
-    }
-    case "exists":
-      return { sql: `(${TYPE} IS NOT NULL)`, parameters: [pathOf(node.path)] };
-    case "eq":
-      // The JSON text of a value is the same wherever it was written, and keeps its kind and every digit.
-      return {
-        sql: "coalesce(document.record -> ? = ?, FALSE)",
-        parameters: [pathOf(node.path), JSON.stringify(node.value)],
-      };
-    default:
-      return orderSql(node);
+function filterSql(node: FilterNode): SqlCondition {
+  if ("parts" in node) {
+    const none = { sql: node.type === "and" ? "TRUE" : "FALSE", parameters: [] };
+    return joined([none, ...node.parts.map(filterSql)], node.type === "and" ? "AND" : "OR");
   }
+  if (node.type === "not") {
+    const { sql, parameters } = filterSql(node.part);
+    return { sql: `NOT ${sql}`, parameters };
+  }
+  // The names of a path that core took are letters, digits and underscores.
+  const path = ["$.metadata", ...node.path.map((name) => `"${name}"`)].join(".");
+  if (node.type === "exists")
+    return { sql: "(json_type(document.record, ?) IS NOT NULL)", parameters: [path] };
+  // JSON text tells kinds apart and holds every digit, and one value has one text.
+  if (node.type === "eq")
+    return {
+      sql: "coalesce(document.record -> ? = ?, FALSE)",
+      parameters: [path, JSON.stringify(node.value)],
+    };
+  const isText = typeof node.value === "string";
+  const kind = `coalesce(json_type(document.record, ?) IN (${isText ? "'text'" : "'integer', 'real'"}), FALSE)`;
+  // Text is compared as UTF-8, so by code point. A large number without a point must not be cut to an integer.
+  const held = `CAST(json_extract(document.record, ?) AS ${isText ? "TEXT" : "REAL"})`;
+  return { sql: `(${kind} AND ${held} ${SIGNS[node.type]} ?)`, parameters: [path, path, node.value] };
 }
 
-const TYPE = "json_type(document.record, ?)";
-const TRUE: SqlCondition = { sql: "TRUE", parameters: [] };
-const FALSE: SqlCondition = { sql: "FALSE", parameters: [] };
 const SIGNS = { lt: "<", lte: "<=", gt: ">", gte: ">=" } as const;
 
-// Text is compared as UTF-8, so by code point. A number may be written without a point, and is no integer for that.
-function orderSql({ type, path, value }: FilterNode & { readonly type: keyof typeof SIGNS }): SqlCondition {
-  const isText = typeof value === "string";
-  const kinds = isText ? "'text'" : "'integer', 'real'";
-  const held = isText ? "json_extract(document.record, ?)" : "CAST(json_extract(document.record, ?) AS REAL)";
-  const at = pathOf(path);
-  return {
-    sql: `(coalesce(${TYPE} IN (${kinds}), FALSE) AND ${held} ${SIGNS[type]} ?)`,
-    parameters: [at, at, value],
-  };
-}
-
 function joined(parts: readonly SqlCondition[], operator: "AND" | "OR"): SqlCondition {
-  return {
-    sql: `(${parts.map(({ sql }) => sql).join(` ${operator} `)})`,
-    parameters: parts.flatMap(({ parameters }) => parameters),
-  };
-}
-
-// The names of a path that core took are letters, digits and underscores.
-function pathOf(path: readonly string[]): string {
-  return ["$.metadata", ...path.map((name) => `"${name}"`)].join(".");
+  const sql = `(${parts.map((part) => part.sql).join(` ${operator} `)})`;
+  return { sql, parameters: parts.flatMap(({ parameters }) => parameters) };
 }

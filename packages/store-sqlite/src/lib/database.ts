@@ -62,11 +62,13 @@ export class Database {
     return this.#try(() => this.#prepare(sql).all(...parameters.map(toInput)));
   }
 
-  /** Rows one after the other, for as long as `take` wants more. */
-  each(sql: string, parameters: readonly Parameter[], take: (row: Row) => boolean): void {
-    this.#try(() => {
-      for (const row of this.#prepare(sql).iterate(...parameters.map(toInput))) if (!take(row)) return;
-    });
+  /** Rows one after the other. Whoever stops early leaves nothing open. */
+  *each(sql: string, parameters: readonly Parameter[]): Generator<Row, void> {
+    try {
+      yield* this.#prepare(sql).iterate(...parameters.map(toInput));
+    } catch (cause) {
+      throw toStoreError(cause, this.#file);
+    }
   }
 
   /** How many rows were changed. */

@@ -56,27 +56,32 @@ CREATE TABLE openfunctions_run_redactions (
 CREATE TABLE openfunctions_chunk_stores (
   n INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  -- What its vectors are made with.
+  -- What its vectors are made with, and how often one came, changed or left.
   model TEXT,
   dimensions INTEGER,
-  -- How many changes of vectors there were.
   changes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+-- The last changes, for processes that hold the vectors in memory.
+CREATE TABLE openfunctions_vector_changes (
+  store INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  PRIMARY KEY (store, change)
+) STRICT, WITHOUT ROWID;
 
--- Ids, owners and sources are UTF-16 big endian: ordered by code unit, and no two of them alike.
+-- Ids, owners and sources are bytes as the keys of values are. A record is what was written, in JSON.
 CREATE TABLE openfunctions_documents (
   n INTEGER PRIMARY KEY,
   store INTEGER NOT NULL,
   id BLOB NOT NULL,
   owner BLOB NOT NULL,
   source BLOB NOT NULL,
-  -- What it was written as, in JSON; its metadata are what filters look at.
   record TEXT NOT NULL,
   UNIQUE (store, id)
 ) STRICT;
-CREATE INDEX openfunctions_documents_by_source ON openfunctions_documents (store, owner, source);
+CREATE INDEX openfunctions_documents_by_source ON openfunctions_documents (store, owner, source, id);
 
--- The words of the chunks of store n are in openfunctions_words_<n>, which is made with the first write to it.
+-- Their words are in openfunctions_words_<store>, which is made with the store. A vector is 32-bit floats.
 CREATE TABLE openfunctions_chunks (
   n INTEGER PRIMARY KEY,
   store INTEGER NOT NULL,
@@ -85,28 +90,13 @@ CREATE TABLE openfunctions_chunks (
   start_at INTEGER NOT NULL,
   end_at INTEGER NOT NULL,
   hash TEXT NOT NULL,
-  embedded INTEGER NOT NULL,
-  -- What it was written as, in JSON, without hash and vector.
-  chunk TEXT NOT NULL,
+  record TEXT NOT NULL,
+  vector BLOB,
   UNIQUE (store, id)
 ) STRICT;
 CREATE INDEX openfunctions_chunks_by_document ON openfunctions_chunks (document, start_at);
 CREATE INDEX openfunctions_chunks_by_hash ON openfunctions_chunks (store, hash);
-CREATE INDEX openfunctions_chunks_without_vector ON openfunctions_chunks (store, id) WHERE embedded = 0;
-
--- 32-bit floats, little endian.
-CREATE TABLE openfunctions_chunk_vectors (
-  chunk INTEGER PRIMARY KEY,
-  vector BLOB NOT NULL
-) STRICT;
-
--- The latest changes, so that a process that holds the vectors in memory reads those alone.
-CREATE TABLE openfunctions_vector_changes (
-  store INTEGER NOT NULL,
-  change INTEGER NOT NULL,
-  chunk INTEGER NOT NULL,
-  PRIMARY KEY (store, change)
-) STRICT, WITHOUT ROWID;
+CREATE INDEX openfunctions_chunks_without_vector ON openfunctions_chunks (store, id) WHERE vector IS NULL;
 `,
 ];
 

@@ -4,12 +4,10 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
   type ApprovalStore,
-  type ApprovalStoreOptions,
   ConfigError,
   createApprovalStore,
   createEffectLedger,
   type EffectLedger,
-  type EffectLedgerOptions,
   type Json,
   type RunStore,
   type Store,
@@ -17,7 +15,6 @@ import {
 } from "@openfunctions/core";
 import type { ChunkStore } from "@openfunctions/core/search";
 import { RunBells, storeClosed } from "@openfunctions/core/stores";
-import type { HeldVectors } from "./chunk-vectors.ts";
 import { Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { SqliteChunkStore } from "./sqlite-chunk-store.ts";
@@ -45,9 +42,9 @@ export interface SqliteStores {
   /** The documents of this name, cut into chunks. Throws `ConfigError` `bad_store_name`. */
   chunkStore(name: string): ChunkStore;
   /** Effects of calls, in the store `effects`. */
-  ledger(options?: EffectLedgerOptions): EffectLedger;
+  ledger(): EffectLedger;
   /** Tickets of calls that wait for a person, in the store `approvals`. */
-  approvals(options?: ApprovalStoreOptions): ApprovalStore;
+  approvals(): ApprovalStore;
   /** Closes the file and ends the use of all its stores; calling it again does nothing. */
   close(): Promise<void>;
 }
@@ -72,26 +69,19 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> 
     throw cause;
   }
   const bells = new RunBells();
-  const vectors = new Map<string, HeldVectors>();
   let closed = false;
   const use = (): Database => {
     if (closed) throw storeClosed();
     return database;
   };
-  const heldVectors = (name: string): HeldVectors => {
-    const held = vectors.get(name) ?? { changes: 0 };
-    vectors.set(name, held);
-    return held;
-  };
   return {
     store: (name) => new SqliteStore(use(), name),
     runStore: () => new SqliteRunStore(use(), bells),
-    chunkStore: (name) => new SqliteChunkStore(use(), { name, held: heldVectors(name) }),
-    ledger: (options) => createEffectLedger(new SqliteStore(use(), "effects"), options),
-    approvals: (options) => createApprovalStore(new SqliteStore(use(), "approvals"), options),
+    chunkStore: (name) => new SqliteChunkStore(use(), name),
+    ledger: () => createEffectLedger(new SqliteStore(use(), "effects")),
+    approvals: () => createApprovalStore(new SqliteStore(use(), "approvals")),
     close: async () => {
       closed = true;
-      vectors.clear();
       database.close();
       bells.ring();
     },

@@ -2,31 +2,21 @@
 
 import type { VectorHit } from "@openfunctions/core/search";
 
-/** Whose vector it is. */
+/** Whose vector it is. Chunks and documents go by their number in the file. */
 export interface VectorPlace {
-  /** Number of the chunk in its file. */
   readonly chunk: number;
   readonly id: string;
-  /** Number of the document in its file. */
   readonly document: number;
   readonly owner: string;
 }
 
-/** What a search may find. */
-export interface VectorScope {
-  readonly owners: ReadonlySet<string>;
-  /** Left out: every document of these owners. */
-  readonly documents?: ReadonlySet<number> | undefined;
-}
-
-const GROWTH = 1.5;
-
-/** Unit vectors of one length. */
+/** Vectors of one length, each scaled to the length 1, so that a product is a cosine. */
 export class VectorIndex {
   readonly #dimensions: number;
   #numbers: Float32Array;
-  /** What lies where in the array. */
-  readonly #places: VectorPlace[] = [];
+  /** What lies where in the array; gaps are filled first. */
+  readonly #places: (VectorPlace | undefined)[] = [];
+  readonly #gaps: number[] = [];
   readonly #slots = new Map<number, number>();
 
   /** `capacity` is how many vectors are expected. */
@@ -35,91 +25,68 @@ export class VectorIndex {
     this.#numbers = new Float32Array(dimensions * capacity);
   }
 
-  /** How many vectors are held. */
-  get size(): number {
-    return this.#places.length;
-  }
-
   /** Adds a vector, or puts it in place of the one of this chunk. */
   put(place: VectorPlace, vector: Float32Array): void {
-    const slot = this.#slots.get(place.chunk) ?? this.#places.length;
-    this.#grow(slot + 1);
+    const slot = this.#slots.get(place.chunk) ?? this.#gaps.pop() ?? this.#places.length;
+    const start = slot * this.#dimensions;
+    if (start + this.#dimensions > this.#numbers.length) {
+      const grown = new Float32Array((slot + 1) * 2 * this.#dimensions);
+      grown.set(this.#numbers);
+      this.#numbers = grown;
+    }
+    this.#numbers.set(toUnit(vector), start);
     this.#places[slot] = place;
     this.#slots.set(place.chunk, slot);
-    this.#numbers.set(toUnit(vector), slot * this.#dimensions);
   }
 
-  /** Does nothing for a chunk that has none. */
+  /** Takes the vector of a chunk away, if there is one. */
   remove(chunk: number): void {
     const slot = this.#slots.get(chunk);
     if (slot === undefined) return;
     this.#slots.delete(chunk);
-    const last = this.#places.pop();
-    if (last === undefined || last.chunk === chunk) return;
-    // The last one fills the gap.
-    const from = this.#places.length * this.#dimensions;
-    this.#numbers.copyWithin(slot * this.#dimensions, from, from + this.#dimensions);
-    this.#places[slot] = last;
-    this.#slots.set(last.chunk, slot);
+    this.#places[slot] = undefined;
+    this.#gaps.push(slot);
   }
 
-  /** The nearest by cosine, best first; equal ones in the order of their ids. */
+  /** The nearest of the places that are accepted, best first; equal ones in the order of their ids. */
   nearest(
     vector: readonly number[],
     limit: number,
-    { owners, documents }: VectorScope,
+    accepts: (place: VectorPlace) => boolean,
   ): readonly VectorHit[] {
     const query = toUnit(Float32Array.from(vector));
     const best: VectorHit[] = [];
-    let least = -Infinity;
-    for (const [slot, { id, owner, document }] of this.#places.entries()) {
-      if (!owners.has(owner) || documents?.has(document) === false) continue;
-      const cosine = this.#dot(query, slot);
-      if (best.length === limit && cosine < least) continue;
-      insert(best, { id, cosine });
+    for (const [slot, place] of this.#places.entries()) {
+      if (place === undefined || !accepts(place)) continue;
+      const cosine = this.#product(query, slot);
+      if (best.length === limit && cosine < (best.at(-1)?.cosine ?? 0)) continue;
+      let at = best.length;
+      while (at > 0 && isBefore({ id: place.id, cosine }, best[at - 1])) at -= 1;
+      best.splice(at, 0, { id: place.id, cosine });
       if (best.length > limit) best.pop();
-      least = best.at(-1)?.cosine ?? least;
     }
     return best;
   }
 
-  /** Four sums at once: a processor need not wait for one to add to it. */
-  #dot(query: Float32Array, slot: number): number {
+  /** Four sums side by side: the next product need not wait for the last sum. */
+  #product(query: Float32Array, slot: number): number {
     const [numbers, length, start] = [this.#numbers, this.#dimensions, slot * this.#dimensions];
-    const whole = length - (length % 4);
     let [one, two, three, four] = [0, 0, 0, 0];
-    for (let at = 0; at < whole; at += 4) {
+    let at = 0;
+    for (; at + 3 < length; at += 4) {
       one += (query[at] ?? 0) * (numbers[start + at] ?? 0);
       two += (query[at + 1] ?? 0) * (numbers[start + at + 1] ?? 0);
       three += (query[at + 2] ?? 0) * (numbers[start + at + 2] ?? 0);
       four += (query[at + 3] ?? 0) * (numbers[start + at + 3] ?? 0);
     }
-    for (let at = whole; at < length; at += 1) one += (query[at] ?? 0) * (numbers[start + at] ?? 0);
-    return one + two + (three + four);
-  }
-
-  #grow(size: number): void {
-    if (size * this.#dimensions <= this.#numbers.length) return;
-    const numbers = new Float32Array(Math.ceil(size * GROWTH) * this.#dimensions);
-    numbers.set(this.#numbers);
-    this.#numbers = numbers;
+    for (; at < length; at += 1) one += (query[at] ?? 0) * (numbers[start + at] ?? 0);
+    return one + two + three + four;
   }
 }
 
 function toUnit(vector: Float32Array): Float32Array {
   const length = Math.sqrt(vector.reduce((sum, number) => sum + number * number, 0));
   return length > 0 ? vector.map((number) => number / length) : vector;
-}
-
-/** Keeps the hits in order. */
-function insert(hits: VectorHit[], hit: VectorHit): void {
-  let [low, high] = [0, hits.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isBefore(hit, hits[middle])) high = middle;
-    else low = middle + 1;
-  }
-  hits.splice(low, 0, hit);
 }
 
 function isBefore(hit: VectorHit, other: VectorHit | undefined): boolean {
