@@ -2,6 +2,7 @@
 
 import {
   type AIAdapter,
+  type Compactor,
   type LoopOptions,
   type LoopResult,
   type LoopRun,
@@ -12,6 +13,7 @@ import {
   resumeRun,
   runLoop,
 } from "@openfunctions/core";
+import { createCompactor } from "@openfunctions/memory";
 import type { HomeStores } from "./home-stores.ts";
 
 /** What a turn may add. */
@@ -40,6 +42,7 @@ export class Conversation {
   readonly #system: NonNullable<LoopOptions["system"]>;
   /** The history that a suspended turn began with; it goes on only while nothing else was said. */
   readonly #suspended = new Map<string, readonly Message[]>();
+  readonly #compactor: Compactor;
   #messages: readonly Message[] = [];
   #turns = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -47,10 +50,11 @@ export class Conversation {
   constructor(options: ConversationOptions) {
     this.id = options.id;
     this.#options = options;
+    this.#compactor = createCompactor({ adapter: options.adapter });
     this.#system = conversationPrompt(options.prompt);
   }
 
-  /** The history so far. */
+  /** The history so far, as the model is sent it. */
   get messages(): readonly Message[] {
     return this.#messages;
   }
@@ -63,10 +67,13 @@ export class Conversation {
   /** Goes on with a turn that waited for a person. Throws what `resumeRun` throws. */
   resume(runId: string, options: TurnOptions = {}): Promise<LoopRun> {
     const { adapter, tools, home } = this.#options;
+    const compactor = this.#compactor;
     if (home === undefined) throw new TypeError("A conversation without stores keeps no suspended turns.");
     // A turn of an earlier process goes on only where nothing was said since.
     if (!this.#suspended.has(runId)) this.#suspended.set(runId, this.#turns === 0 ? this.#messages : []);
-    return this.#queue(() => resumeRun(runId, { ...options, ...home, adapter, tools, system: this.#system }));
+    return this.#queue(() =>
+      resumeRun(runId, { ...options, ...home, adapter, tools, compactor, system: this.#system }),
+    );
   }
 
   async #queue(start: () => Promise<LoopRun>): Promise<LoopRun> {
@@ -103,11 +110,12 @@ export class Conversation {
       actor: { name: "chat" },
       lineage: { threadId: this.id, turnIndex },
       capture: "full",
+      compactor: this.#compactor,
       system: this.#system,
     });
   }
 
-  #settle({ runId, status, messages }: LoopResult): void {
+  #settle({ runId, status, messages, compacted = messages }: LoopResult): void {
     const base = this.#suspended.get(runId);
     if (status === "suspended") {
       this.#suspended.set(runId, base ?? this.#messages);
@@ -115,6 +123,6 @@ export class Conversation {
     }
     this.#suspended.delete(runId);
     if (base !== undefined && base !== this.#messages) return;
-    if (status === "completed" || status === "limit_reached") this.#messages = messages;
+    if (status === "completed" || status === "limit_reached") this.#messages = compacted;
   }
 }
