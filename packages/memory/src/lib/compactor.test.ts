@@ -338,7 +338,12 @@ describe("a run that outgrows its window", () => {
         { toolCalls: [{ name: "look", args: {} }] },
         { toolCalls: [{ name: "send", args: {} }] },
       ]),
-      ...{ tools, store, approvals, compactor, capture: "full", messages: [userMessage("go")] },
+      tools,
+      store,
+      approvals,
+      compactor,
+      capture: "full",
+      messages: [userMessage("go")],
     });
     const { pending = [] } = await first.result;
     const ticket = pending[0]?.ticketId ?? "";
