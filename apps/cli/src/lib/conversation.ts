@@ -13,7 +13,8 @@ import {
   resumeRun,
   runLoop,
 } from "@openfunctions/core";
-import { createCompactor } from "@openfunctions/memory";
+import { type ConversationMemory, createCompactor } from "@openfunctions/memory";
+import { LOCAL_OWNER } from "./answer-tickets.ts";
 import type { HomeStores } from "./home-stores.ts";
 
 /** What a turn may add. */
@@ -28,6 +29,10 @@ export interface ConversationOptions {
   readonly prompt?: string;
   /** Where turns are kept, approved and accounted for. Without it nothing outlives the process. */
   readonly home?: HomeStores["loop"];
+  /** Where the conversation of this id goes on, and is kept turn by turn. Without it, it ends with the process. */
+  readonly threads?: ConversationMemory;
+  /** Hears of a turn that could not be kept; the conversation itself goes on. */
+  readonly onNotKept?: (cause: unknown) => void;
 }
 
 /** The instructions of a conversation. */
@@ -45,6 +50,7 @@ export class Conversation {
   readonly #compactor: Compactor;
   #messages: readonly Message[] = [];
   #turns = 0;
+  #loaded = false;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ConversationOptions) {
@@ -61,7 +67,10 @@ export class Conversation {
 
   /** Starts a turn once the turns before it are over. */
   turn(text: string, options: TurnOptions = {}): Promise<LoopRun> {
-    return this.#queue(async () => this.#start(text, options));
+    return this.#queue(async () => {
+      await this.#load();
+      return this.#start(text, options);
+    });
   }
 
   /** Goes on with a turn that waited for a person. Throws what `resumeRun` throws. */
@@ -69,11 +78,20 @@ export class Conversation {
     const { adapter, tools, home } = this.#options;
     const compactor = this.#compactor;
     if (home === undefined) throw new TypeError("A conversation without stores keeps no suspended turns.");
-    // A turn of an earlier process goes on only where nothing was said since.
-    if (!this.#suspended.has(runId)) this.#suspended.set(runId, this.#turns === 0 ? this.#messages : []);
-    return this.#queue(() =>
-      resumeRun(runId, { ...options, ...home, adapter, tools, compactor, system: this.#system }),
-    );
+    return this.#queue(async () => {
+      await this.#load();
+      // A turn of an earlier process goes on only where nothing was said since.
+      if (!this.#suspended.has(runId)) this.#suspended.set(runId, this.#turns === 0 ? this.#messages : []);
+      return resumeRun(runId, { ...options, ...home, adapter, tools, compactor, system: this.#system });
+    });
+  }
+
+  /** What an earlier process kept of this conversation. */
+  async #load(): Promise<void> {
+    if (this.#loaded) return;
+    const kept = await this.#options.threads?.messages(LOCAL_OWNER, this.id);
+    this.#messages = kept ?? this.#messages;
+    this.#loaded = true;
   }
 
   async #queue(start: () => Promise<LoopRun>): Promise<LoopRun> {
@@ -115,7 +133,7 @@ export class Conversation {
     });
   }
 
-  #settle({ runId, status, messages, compacted = messages }: LoopResult): void {
+  async #settle({ runId, status, messages, compacted = messages }: LoopResult): Promise<void> {
     const base = this.#suspended.get(runId);
     if (status === "suspended") {
       this.#suspended.set(runId, base ?? this.#messages);
@@ -123,6 +141,14 @@ export class Conversation {
     }
     this.#suspended.delete(runId);
     if (base !== undefined && base !== this.#messages) return;
-    if (status === "completed" || status === "limit_reached") this.#messages = compacted;
+    if (status !== "completed" && status !== "limit_reached") return;
+    const { threads, onNotKept } = this.#options;
+    const turn = messages.slice(this.#messages.length);
+    this.#messages = compacted;
+    try {
+      await threads?.append(LOCAL_OWNER, this.id, { messages: turn, runId });
+    } catch (cause) {
+      onNotKept?.(cause);
+    }
   }
 }
