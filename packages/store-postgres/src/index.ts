@@ -1,6 +1,7 @@
 /** State, runs and document chunks in Postgres. */
 
 export {
+  type ChunkStoreOptions,
   createPgliteStore,
   createPgStore,
   migrate,

@@ -1,6 +1,6 @@
 /** The stores on a real server. */
 
-import { describeStore } from "@openfunctions/core/testing";
+import { describeChunkStore, describeStore } from "@openfunctions/core/testing";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { openPostgres, type PostgresStores } from "../src/index.ts";
 import { noServerReason, startServer, type TestServer } from "./support/start-server.ts";
@@ -26,6 +26,19 @@ describe.skipIf(reason !== undefined)(`a server${reason === undefined ? "" : `: 
       made += 1;
       const name = `s${made}`;
       return { store: stores.store(name), reopen: async () => stores.store(name) };
+    },
+    { describe, it },
+  );
+
+  describeChunkStore(
+    "Postgres without pgvector",
+    {
+      vectors: false,
+      make: async () => {
+        made += 1;
+        const open = () => stores.chunkStore(`s${made}`, { allowKeywordOnly: true });
+        return { store: await open(), reopen: open };
+      },
     },
     { describe, it },
   );

@@ -61,8 +61,8 @@ CREATE INDEX {p}_chunks_by_term ON {p}_chunks USING gin (terms);
 
 CREATE TABLE {p}_embeddings (
   store text COLLATE "C" PRIMARY KEY,
-  -- Names the index of this store's vectors.
-  number integer GENERATED ALWAYS AS IDENTITY,
+  -- What its vectors are kept under; another one each time that the embedding changes.
+  number integer GENERATED ALWAYS AS IDENTITY UNIQUE,
   model text NOT NULL,
   dimensions integer NOT NULL
 );
@@ -75,10 +75,10 @@ CREATE EXTENSION IF NOT EXISTS vector;
 
 CREATE TABLE {p}_vectors (
   chunk bigint PRIMARY KEY REFERENCES {p}_chunks ON DELETE CASCADE,
-  store text COLLATE "C" NOT NULL,
+  embedding integer NOT NULL,
   vector vector NOT NULL
 );
-CREATE INDEX {p}_vectors_by_store ON {p}_vectors (store);
+CREATE INDEX {p}_vectors_by_embedding ON {p}_vectors (embedding);
 `,
   },
 ];

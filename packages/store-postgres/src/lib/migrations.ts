@@ -35,8 +35,8 @@ export async function migrateTables(
   if (dryRun) return texts;
   for (const [index, step] of missing.entries())
     await database.transaction(async (session) => {
-      const lock = `openfunctions/migrations/${tables.prefix}`;
-      await session.run(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}::text, 0))`);
+      // One lock for all prefixes, since they share the extension.
+      await session.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('openfunctions/migrations', 0))`);
       // Another process may have been here meanwhile.
       const left = await missingSteps(session, tables);
       if (!left.some(({ version }) => version === step.version)) return;

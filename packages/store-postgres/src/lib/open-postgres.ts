@@ -2,7 +2,7 @@
 
 import type { ChunkStore } from "@openfunctions/core/search";
 import { checkStoreName, storeClosed } from "@openfunctions/core/stores";
-import { ConfigError, type Json, type Store } from "@openfunctions/core";
+import { ConfigError, type Json, OpenFunctionsError, type Store } from "@openfunctions/core";
 import { sql } from "drizzle-orm/sql/sql";
 import { Database } from "./database.ts";
 import type { Driver } from "./driver.ts";
@@ -10,6 +10,8 @@ import { KeyQueue } from "./key-queue.ts";
 import { migrateTables } from "./migrations.ts";
 import { type PgPool, pgPoolDriver, pgUrlDriver } from "./pg-driver.ts";
 import { pgliteDriver } from "./pglite-driver.ts";
+import { prepareVectors } from "./pgvector.ts";
+import { PostgresChunkStore } from "./postgres-chunk-store.ts";
 import { PostgresStore, type StorePlace } from "./postgres-store.ts";
 import { type Tables, tablesOf } from "./tables.ts";
 
@@ -32,8 +34,19 @@ export interface PgliteOptions extends TableOptions {
 export interface PostgresStores {
   /** The store of this name. Throws `ConfigError` `bad_store_name`. */
   store<T extends Json = Json>(name: string): Store<T>;
+  /**
+   * The documents of this name, by word and by vector. Throws `ConfigError` `bad_store_name`, and `StoreError`
+   * `no_pgvector` where the server has no pgvector 0.8.
+   */
+  chunkStore(name: string, options?: ChunkStoreOptions): Promise<ChunkStore>;
   /** Waits for what is under way, ends the connection and the use of all stores; calling it again does nothing. */
   close(): Promise<void>;
+}
+
+/** What a chunk store must be able to do. */
+export interface ChunkStoreOptions {
+  /** Without pgvector the store searches by word alone, and takes no vectors. Default false. */
+  readonly allowKeywordOnly?: boolean;
 }
 
 const DEFAULT_PREFIX = "openfunctions";
@@ -119,11 +132,36 @@ function storesOf(place: StorePlace): PostgresStores {
   };
   return {
     store: (name) => new PostgresStore(use(), name),
+    chunkStore: (name, options) => openChunks(use(), name, options),
     close: () => {
       closed = true;
       return place.database.close();
     },
   };
+}
+
+async function openChunks(
+  { database, tables, durability }: StorePlace,
+  store: string,
+  { allowKeywordOnly = false }: ChunkStoreOptions = {},
+): Promise<ChunkStore> {
+  checkStoreName(store);
+  const vectors = await canHoldVectors(database, tables, allowKeywordOnly);
+  return new PostgresChunkStore(database, { tables, store, vectors }, durability);
+}
+
+async function canHoldVectors(
+  database: Database,
+  tables: Tables,
+  allowKeywordOnly: boolean,
+): Promise<boolean> {
+  try {
+    await prepareVectors(database, tables);
+    return true;
+  } catch (cause) {
+    if (allowKeywordOnly && OpenFunctionsError.is(cause) && cause.code === "no_pgvector") return false;
+    throw cause;
+  }
 }
 
 function alone<T extends Json>(stores: PostgresStores, name: string): Store<T> {

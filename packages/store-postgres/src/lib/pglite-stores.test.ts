@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeStore } from "@openfunctions/core/testing";
+import { describeChunkStore, describeStore } from "@openfunctions/core/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPgliteStore, openPglite, type PostgresStores } from "./open-postgres.ts";
 
@@ -24,6 +24,17 @@ describeStore(
   async () => {
     const name = freshName();
     return { store: stores.store(name), reopen: async () => stores.store(name) };
+  },
+  { describe, it },
+);
+
+describeChunkStore(
+  "PGlite with pgvector",
+  {
+    make: async () => {
+      const name = freshName();
+      return { store: await stores.chunkStore(name), reopen: () => stores.chunkStore(name) };
+    },
   },
   { describe, it },
 );
