@@ -18,6 +18,7 @@ export interface KeywordSearch {
 // Those of the index in memory.
 const K1 = 0.9;
 const B = 0.4;
+const MIN_CANDIDATES = 200;
 const MAX_CANDIDATES = 500;
 
 /**
@@ -32,6 +33,7 @@ export async function searchKeyword(
   const terms = queryTerms(query);
   if (terms.length === 0 || scope.owners.length === 0) return [];
   const within = scopeSql(store, scope);
+  const candidates = Math.min(MAX_CANDIDATES, Math.max(MIN_CANDIDATES, 4 * limit));
   const any = terms.map(({ lexeme }) => lexeme).join(" | ");
   const rows = await session.all(sql`
     WITH query AS MATERIALIZED (
@@ -42,26 +44,30 @@ export async function searchKeyword(
         (sum(d.term_count) / greatest(sum(d.chunk_count), 1))::float8 AS average
       FROM ${tables.documents} d WHERE ${within}
     ), matched AS MATERIALIZED (
-      SELECT c.number, c.id, ARRAY(SELECT q.term FROM query q WHERE c.terms @@ q.lexeme) AS found
-      FROM ${tables.chunks} c JOIN ${tables.documents} d ON d.number = c.document
-      WHERE ${within} AND c.terms @@ ${any}::tsquery
+      SELECT number, id, ARRAY(SELECT q.term FROM query q WHERE terms @@ q.lexeme) AS found
+      FROM (
+        -- Unpacked once for each chunk instead of once for each term; OFFSET keeps it so.
+        SELECT c.number, c.id, strip(c.terms) AS terms
+        FROM ${tables.chunks} c JOIN ${tables.documents} d ON d.number = c.document
+        WHERE ${within} AND c.terms @@ ${any}::tsquery OFFSET 0
+      ) AS unpacked
     ), rarity AS MATERIALIZED (
       SELECT q.term, q.times * ln(1 + (size - count(*) + 0.5) / (count(*) + 0.5)) AS weight
       FROM matched CROSS JOIN unnest(found) AS f(term) JOIN query q ON q.term = f.term CROSS JOIN collection
       GROUP BY q.term, q.times, size
     ), candidates AS MATERIALIZED (
       SELECT m.number FROM matched m CROSS JOIN unnest(m.found) AS f(term) JOIN rarity r ON r.term = f.term
-      GROUP BY m.number, m.id ORDER BY sum(r.weight ORDER BY r.term) DESC, m.id LIMIT ${MAX_CANDIDATES}::bigint
+      GROUP BY m.number, m.id ORDER BY sum(r.weight ORDER BY r.term) DESC, m.id LIMIT ${candidates}::bigint
     )
     SELECT c.id, sum(r.weight * ${frequencyWeight(sql`t.times`, sql`c.term_count`)} ORDER BY r.term) AS raw
     FROM candidates JOIN ${tables.chunks} c ON c.number = candidates.number CROSS JOIN collection
-      CROSS JOIN LATERAL (SELECT lexeme, cardinality(positions) AS times FROM unnest(c.terms)) AS t
+      CROSS JOIN LATERAL (SELECT lexeme, cardinality(positions)::float8 AS times FROM unnest(c.terms)) AS t
       JOIN rarity r ON r.term = t.lexeme
     GROUP BY c.id ORDER BY raw DESC, c.id LIMIT ${limit}::bigint`);
   return rows.map((row) => ({ id: String(row["id"]), raw: Number(row["raw"]) }));
 }
 
 function frequencyWeight(times: SQL, length: SQL): SQL {
-  const [k1, b] = [sql.raw(String(K1)), sql.raw(String(B))];
-  return sql`(${times} * (${k1} + 1) / (${times} + ${k1} * (1 - ${b} + ${b} * ${length} / average)))::float8`;
+  const [k1, b] = [sql.raw(`${K1}::float8`), sql.raw(`${B}::float8`)];
+  return sql`(${times} * (${k1} + 1) / (${times} + ${k1} * (1 - ${b} + ${b} * ${length} / average)))`;
 }
