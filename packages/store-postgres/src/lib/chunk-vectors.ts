@@ -3,6 +3,7 @@
 import { InputError, StoreError } from "@openfunctions/core";
 import { sql } from "drizzle-orm/sql/sql";
 import type { Session } from "./database.ts";
+import type { PlannerStatistics } from "./planner-statistics.ts";
 import type { Tables } from "./tables.ts";
 import type { StoredEmbedding } from "./vector-search.ts";
 
@@ -11,6 +12,7 @@ export interface ChunkPlace {
   readonly tables: Tables;
   readonly store: string;
   readonly vectors: boolean;
+  readonly statistics: PlannerStatistics;
 }
 
 /** What vectors are made with. With a lock it stays so until the transaction ends; one to `update` waits for writers. */

@@ -64,8 +64,10 @@ async function missingSteps(session: Session, tables: Tables): Promise<readonly 
       checksum: digest("migration/1", step.sql),
     }),
   );
+  // Read from the catalog itself: a function such as to_regclass may answer from what the connection knew before.
+  const name = `${tables.prefix}_migrations`;
   const history = await session.get(
-    sql`SELECT to_regclass(${`${tables.prefix}_migrations`}::text) IS NOT NULL AS made`,
+    sql`SELECT count(*) > 0 AS made FROM pg_class WHERE relname = ${name} AND pg_table_is_visible(oid)`,
   );
   if (history?.["made"] !== true) return steps;
   const rows = await session.all(sql`SELECT version, checksum FROM ${tables.migrations} ORDER BY version`);

@@ -10,6 +10,7 @@ import { KeyQueue } from "./key-queue.ts";
 import { migrateTables } from "./migrations.ts";
 import { type PgPool, pgPoolDriver, pgUrlDriver } from "./pg-driver.ts";
 import { pgliteDriver } from "./pglite-driver.ts";
+import { PlannerStatistics } from "./planner-statistics.ts";
 import { prepareVectors } from "./pgvector.ts";
 import { PostgresChunkStore } from "./postgres-chunk-store.ts";
 import { PostgresStore, type StorePlace } from "./postgres-store.ts";
@@ -117,16 +118,22 @@ async function openStores(
   try {
     await migrateTables(database, tables, { vectors: false });
     const durability = await durabilityOf(database);
-    return storesOf({ database, tables, durability, queue: new KeyQueue() });
+    const statistics = new PlannerStatistics(database, tables);
+    return storesOf({ database, tables, durability, queue: new KeyQueue(), statistics });
   } catch (cause) {
     await database.close();
     throw cause;
   }
 }
 
-function storesOf(place: StorePlace): PostgresStores {
+/** What all that is handed out shares. */
+interface DatabasePlace extends StorePlace {
+  readonly statistics: PlannerStatistics;
+}
+
+function storesOf(place: DatabasePlace): PostgresStores {
   let closed = false;
-  const use = (): StorePlace => {
+  const use = (): DatabasePlace => {
     if (closed) throw storeClosed();
     return place;
   };
@@ -141,13 +148,13 @@ function storesOf(place: StorePlace): PostgresStores {
 }
 
 async function openChunks(
-  { database, tables, durability }: StorePlace,
+  { database, tables, durability, statistics }: DatabasePlace,
   store: string,
   { allowKeywordOnly = false }: ChunkStoreOptions = {},
 ): Promise<ChunkStore> {
   checkStoreName(store);
   const vectors = await canHoldVectors(database, tables, allowKeywordOnly);
-  return new PostgresChunkStore(database, { tables, store, vectors }, durability);
+  return new PostgresChunkStore(database, { tables, store, vectors, statistics }, durability);
 }
 
 async function canHoldVectors(

