@@ -1,8 +1,9 @@
 /** The stores on a real server. */
 
-import { describeChunkStore, describeStore } from "@openfunctions/core/testing";
+import type { RunStore } from "@openfunctions/core";
+import { describeChunkStore, describeRunStore, describeStore } from "@openfunctions/core/testing";
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createPgStore, openPostgres, type PgPool, type PostgresStores } from "../src/index.ts";
 import { documentNumber } from "./support/samples.ts";
 import { noServerReason, poolOf, startServer, type TestServer } from "./support/start-server.ts";
@@ -19,6 +20,11 @@ describe.skipIf(reason !== undefined)(`a server${reason === undefined ? "" : `: 
   afterAll(async () => {
     await stores?.close();
     await server?.stop();
+  });
+
+  const opened: PostgresStores[] = [];
+  afterEach(async () => {
+    for (const own of opened.splice(0)) await own.close();
   });
 
   let made = 0;
@@ -39,6 +45,24 @@ describe.skipIf(reason !== undefined)(`a server${reason === undefined ? "" : `: 
       make: async () => {
         made += 1;
         const open = () => stores.chunkStore(`s${made}`, { allowKeywordOnly: true });
+        return { store: await open(), reopen: open };
+      },
+    },
+    { describe, it },
+  );
+
+  describeRunStore(
+    "Postgres",
+    {
+      durable: true,
+      make: async () => {
+        made += 1;
+        const tablePrefix = `runs${made}`;
+        const open = async (): Promise<RunStore> => {
+          const own = await openPostgres({ url: server.url, tablePrefix });
+          opened.push(own);
+          return own.runStore();
+        };
         return { store: await open(), reopen: open };
       },
     },

@@ -81,4 +81,42 @@ CREATE TABLE {p}_vectors (
 CREATE INDEX {p}_vectors_by_embedding ON {p}_vectors (embedding);
 `,
   },
+  {
+    sql: `
+CREATE TABLE {p}_runs (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  run_id text COLLATE "C" NOT NULL UNIQUE,
+  started_at text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  actor text COLLATE "C" NOT NULL,
+  thread_id text COLLATE "C",
+  task_id text COLLATE "C",
+  correlation_id text COLLATE "C" NOT NULL,
+  seal text,
+  -- The record of a run that ended or is suspended; others are folded when asked for.
+  record text
+);
+CREATE INDEX {p}_runs_by_time ON {p}_runs (started_at, run_id, kind, actor);
+CREATE INDEX {p}_runs_by_status ON {p}_runs (status, started_at, run_id);
+CREATE INDEX {p}_runs_by_thread ON {p}_runs (thread_id, started_at, run_id) WHERE thread_id IS NOT NULL;
+CREATE INDEX {p}_runs_by_task ON {p}_runs (task_id, started_at, run_id) WHERE task_id IS NOT NULL;
+CREATE INDEX {p}_runs_by_correlation ON {p}_runs (correlation_id, started_at, run_id);
+
+CREATE TABLE {p}_run_events (
+  run bigint NOT NULL REFERENCES {p}_runs ON DELETE CASCADE,
+  seq integer NOT NULL,
+  -- Text, because jsonb has no NUL and its own order of keys.
+  event text NOT NULL,
+  PRIMARY KEY (run, seq)
+);
+
+CREATE TABLE {p}_run_redactions (
+  run bigint NOT NULL REFERENCES {p}_runs ON DELETE CASCADE,
+  n integer NOT NULL,
+  redaction text NOT NULL,
+  PRIMARY KEY (run, n)
+);
+`,
+  },
 ];

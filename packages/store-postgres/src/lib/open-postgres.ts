@@ -1,8 +1,8 @@
 /** Opens one database and hands out the stores in it. */
 
 import type { ChunkStore } from "@openfunctions/core/search";
-import { checkStoreName, storeClosed } from "@openfunctions/core/stores";
-import { ConfigError, type Json, OpenFunctionsError, type Store } from "@openfunctions/core";
+import { checkStoreName, RunBells, storeClosed } from "@openfunctions/core/stores";
+import { ConfigError, type Json, OpenFunctionsError, type RunStore, type Store } from "@openfunctions/core";
 import { sql } from "drizzle-orm/sql/sql";
 import { Database } from "./database.ts";
 import type { Driver } from "./driver.ts";
@@ -13,6 +13,7 @@ import { pgliteDriver } from "./pglite-driver.ts";
 import { PlannerStatistics } from "./planner-statistics.ts";
 import { prepareVectors } from "./pgvector.ts";
 import { PostgresChunkStore } from "./postgres-chunk-store.ts";
+import { PostgresRunStore } from "./postgres-run-store.ts";
 import { PostgresStore, type StorePlace } from "./postgres-store.ts";
 import { type Tables, tablesOf } from "./tables.ts";
 
@@ -35,6 +36,7 @@ export interface PgliteOptions extends TableOptions {
 export interface PostgresStores {
   /** The store of this name. Throws `ConfigError` `bad_store_name`. */
   store<T extends Json = Json>(name: string): Store<T>;
+  runStore(): RunStore;
   /**
    * The documents of this name, by word and by vector. Throws `ConfigError` `bad_store_name`, and `StoreError`
    * `no_pgvector` where the server has no pgvector 0.8.
@@ -132,6 +134,7 @@ interface DatabasePlace extends StorePlace {
 }
 
 function storesOf(place: DatabasePlace): PostgresStores {
+  const bells = new RunBells();
   let closed = false;
   const use = (): DatabasePlace => {
     if (closed) throw storeClosed();
@@ -139,10 +142,12 @@ function storesOf(place: DatabasePlace): PostgresStores {
   };
   return {
     store: (name) => new PostgresStore(use(), name),
+    runStore: () => new PostgresRunStore(use(), bells),
     chunkStore: (name, options) => openChunks(use(), name, options),
-    close: () => {
+    close: async () => {
       closed = true;
-      return place.database.close();
+      await place.database.close();
+      bells.ring();
     },
   };
 }

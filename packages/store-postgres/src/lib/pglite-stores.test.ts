@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeChunkStore, describeStore } from "@openfunctions/core/testing";
+import { describeChunkStore, describeRunStore, describeStore } from "@openfunctions/core/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPgliteStore, openPglite, type PostgresStores } from "./open-postgres.ts";
 
@@ -39,6 +39,18 @@ describeChunkStore(
   { describe, it },
 );
 
+describeRunStore(
+  "PGlite",
+  {
+    durable: true,
+    make: async () => {
+      await clearRuns(stores);
+      return { store: stores.runStore(), reopen: async () => stores.runStore() };
+    },
+  },
+  { describe, it },
+);
+
 describe("a directory", () => {
   it("is open once: a second one, of this process too, is store_locked", async () => {
     await expect(openPglite({ dir })).rejects.toMatchObject({ code: "store_locked" });
@@ -46,3 +58,12 @@ describe("a directory", () => {
     await stores.store("after").set("a", 1);
   });
 });
+
+async function clearRuns({ runStore }: PostgresStores): Promise<void> {
+  const runs = runStore();
+  for (;;) {
+    const { runs: page } = await runs.list();
+    if (page.length === 0) return;
+    for (const { runId } of page) await runs.remove(runId);
+  }
+}

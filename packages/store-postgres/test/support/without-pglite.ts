@@ -1,9 +1,9 @@
-/** `node without-pglite.ts <package>`: tries to open a directory where one package is not installed, prints the error. */
+/** `node without-pglite.ts`: opens a directory where first one and then another package is not installed; prints why not. */
 
 import { registerHooks } from "node:module";
 import { OpenFunctionsError } from "@openfunctions/core";
 
-const [missing = ""] = process.argv.slice(2);
+let missing = "";
 registerHooks({
   resolve: (specifier, context, next) => {
     if (specifier === missing) throw new Error(`Cannot find package "${specifier}"`);
@@ -11,8 +11,12 @@ registerHooks({
   },
 });
 const { openPglite } = await import("@openfunctions/store-postgres");
-try {
-  await openPglite({ dir: "/nowhere/at/all" });
-} catch (error) {
-  process.stdout.write(JSON.stringify(OpenFunctionsError.is(error) ? error : String(error)));
-}
+for (missing of ["@electric-sql/pglite", "@electric-sql/pglite-pgvector"])
+  try {
+    await openPglite({ dir: "/nowhere/at/all" });
+  } catch (error) {
+    const { code, hint, message } = OpenFunctionsError.is(error)
+      ? error
+      : { code: "", hint: "", message: String(error) };
+    process.stdout.write(`${JSON.stringify({ code, hint, message })}\n`);
+  }
