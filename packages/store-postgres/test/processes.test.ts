@@ -91,7 +91,7 @@ describe.skipIf(reason !== undefined)(`one server${reason === undefined ? "" : `
     const pieces = await chunks.readChunks(scope, document?.id ?? "");
     expect(pieces).toHaveLength(4);
     expect(pieces.map(({ content }) => content).join("")).toHaveLength(document?.length ?? 0);
-    const version = `version${String(document?.metadata["n"])}`;
+    const version = `version${Number(document?.metadata["n"])}`;
     expect(await chunks.searchKeyword(scope, version, 10)).toHaveLength(4);
     expect((await chunks.listDocuments(scope)).documents).toHaveLength(1);
   }

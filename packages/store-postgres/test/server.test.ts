@@ -2,12 +2,16 @@
 
 import type { RunStore } from "@openfunctions/core";
 import { describeChunkStore, describeRunStore, describeStore } from "@openfunctions/core/testing";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
+import { Bm25Index } from "@openfunctions/core/search";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createPgStore, openPostgres, type PgPool, type PostgresStores } from "../src/index.ts";
 import { documentNumber } from "./support/samples.ts";
 import { noServerReason, poolOf, startServer, type TestServer } from "./support/start-server.ts";
 
+const SCALE = Number(process.env["OPENFUNCTIONS_TEST_SCALE"] ?? "0.1");
 const reason = await noServerReason();
 
 describe.skipIf(reason !== undefined)(`a server${reason === undefined ? "" : `: ${reason}`}`, () => {
@@ -289,5 +293,52 @@ describe.skipIf(reason !== undefined)(`a server${reason === undefined ? "" : `: 
       expect((await chunks.listDocuments({ owners: ["ada"] })).documents).toHaveLength(1);
       expect(await chunks.searchKeyword({ owners: ["ada"] }, "part", 10)).toHaveLength(4);
     });
+
+    const folder = fileURLToPath(new URL("../../../../shared/fixtures/rag/cranfield/", import.meta.url));
+    it.skipIf(!existsSync(folder))(
+      "rank a public collection as the index in memory does, to two points of nDCG@10",
+      async () => {
+        const lines = (file: string): readonly string[] =>
+          readFileSync(`${folder}${file}`, "utf8").trim().split("\n");
+        const memory = new Bm25Index();
+        const texts = lines("corpus.jsonl").map((line) => {
+          const { _id, title, text } = JSON.parse(line);
+          memory.add(`doc:${String(_id)}`, `${title} ${text}`);
+          return { id: `doc:${String(_id)}`, content: `${title} ${text}` };
+        });
+        const store = await stores.chunkStore("cranfield", { allowKeywordOnly: true });
+        const { document } = documentNumber(1, { texts: [] });
+        const pieces = texts.map(({ id, content }, at) => ({
+          id,
+          documentId: document.id,
+          start: at,
+          end: at + 1,
+          content,
+          headings: [],
+          hash: id,
+        }));
+        await store.replace({ ...document, length: pieces.length, chunkCount: pieces.length }, pieces);
+        const judged = new Map<string, Map<string, number>>();
+        for (const line of lines("qrels.tsv").slice(1)) {
+          const [query = "", id = "", grade] = line.split("\t");
+          judged.set(query, (judged.get(query) ?? new Map()).set(`doc:${id}`, Number(grade)));
+        }
+        const gain = (grades: readonly number[]): number =>
+          grades.reduce((sum, grade, rank) => sum + Math.max(0, grade) / Math.log2(rank + 2), 0);
+        const queries = lines("queries.jsonl").slice(0, Math.max(25, Math.round(225 * SCALE)));
+        const totals = { memory: 0, postgres: 0 };
+        for (const line of queries) {
+          const { _id, text } = JSON.parse(line);
+          const grades = judged.get(String(_id)) ?? new Map<string, number>();
+          const best = gain([...grades.values()].toSorted((one, two) => two - one).slice(0, 10));
+          const score = (hits: readonly { readonly id: string }[]): number =>
+            best === 0 ? 0 : gain(hits.map(({ id }) => grades.get(id) ?? 0)) / best;
+          totals.memory += score(memory.search(text, 10));
+          totals.postgres += score(await store.searchKeyword({ owners: ["ada"] }, text, 10));
+        }
+        expect(totals.memory / queries.length).toBeGreaterThan(0.2);
+        expect(Math.abs(totals.postgres - totals.memory) / queries.length).toBeLessThan(0.02);
+      },
+    );
   });
 });

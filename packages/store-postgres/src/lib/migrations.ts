@@ -57,13 +57,11 @@ function historyTable({ prefix }: Tables): string {
 }
 
 async function missingSteps(session: Session, tables: Tables): Promise<readonly NumberedStep[]> {
-  const steps = MIGRATION_STEPS.map(
-    (step, index): NumberedStep => ({
-      ...step,
-      version: index + 1,
-      checksum: digest("migration/1", step.sql),
-    }),
-  );
+  const steps = MIGRATION_STEPS.map((step, index): NumberedStep => ({
+    ...step,
+    version: index + 1,
+    checksum: digest("migration/1", step.sql),
+  }));
   // Read from the catalog itself: a function such as to_regclass may answer from what the connection knew before.
   const name = `${tables.prefix}_migrations`;
   const history = await session.get(

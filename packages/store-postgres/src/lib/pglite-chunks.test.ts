@@ -38,7 +38,7 @@ async function fill(store: ChunkStore, records: readonly JsonObject[]): Promise<
 const NAMES = ["a", "b", "__proto__", "0", "it_s"] as const;
 const scalar = fc.oneof(
   fc.constantFrom("", "a", "B", "ß", "é", "😀", "\uffee", "'; --", '"', "\\", "10", "9", "true", "null"),
-  fc.constantFrom(0, -0, 1, -1, 0.1, 1e21, 5e-324, 1.7976931348623157e308, 9007199254740993, 10, 9),
+  fc.constantFrom(0, -0, 1, -1, 0.1, 1e21, 5e-324, 1.7976931348623157e308, 9007199254740991, 10, 9),
   fc.boolean(),
   fc.constant(null),
 );

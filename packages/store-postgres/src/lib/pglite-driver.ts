@@ -14,11 +14,11 @@ export async function pgliteDriver(dir: string): Promise<Driver> {
     throw new ConfigError(`"dir" is "${String(dir)}", which is not the path of a directory.`, {
       code: "invalid_config",
     });
-  const [{ PGlite }, { vector }] = await Promise.all([loadPglite(), loadPgvector()]);
+  const create = await loadPglite();
   const path = await makeDirectory(dir);
   const letGo = await holdDirectory(path);
   try {
-    const database = await PGlite.create({ dataDir: path, extensions: { vector } });
+    const database = await create(path);
     return {
       ...toConnection(database),
       transaction: (work) => database.transaction((connection) => work(toConnection(connection))),
@@ -67,26 +67,26 @@ async function makeDirectory(dir: string): Promise<string> {
   }
 }
 
-async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    return await import("@electric-sql/pglite");
-  } catch (cause) {
-    throw packageMissing("@electric-sql/pglite", cause);
-  }
+/** What is used of PGlite. */
+interface PgliteDatabase extends PgliteConnection {
+  transaction<T>(work: (connection: PgliteConnection) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
 }
 
-async function loadPgvector(): Promise<typeof import("@electric-sql/pglite-pgvector")> {
-  try {
-    return await import("@electric-sql/pglite-pgvector");
-  } catch (cause) {
-    throw packageMissing("@electric-sql/pglite-pgvector", cause);
-  }
+async function loadPglite(): Promise<(dir: string) => Promise<PgliteDatabase>> {
+  const { PGlite } = await import("@electric-sql/pglite").catch(packageMissing("@electric-sql/pglite"));
+  const { vector } = await import("@electric-sql/pglite-pgvector").catch(
+    packageMissing("@electric-sql/pglite-pgvector"),
+  );
+  return (dir) => PGlite.create({ dataDir: dir, extensions: { vector } });
 }
 
-function packageMissing(name: string, cause: unknown): ConfigError {
-  return new ConfigError(`A database in a directory needs the package "${name}".`, {
-    code: "package_missing",
-    hint: "npm install @electric-sql/pglite @electric-sql/pglite-pgvector",
-    cause,
-  });
+function packageMissing(name: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new ConfigError(`A database in a directory needs the package "${name}".`, {
+      code: "package_missing",
+      hint: "npm install @electric-sql/pglite @electric-sql/pglite-pgvector",
+      cause,
+    });
+  };
 }

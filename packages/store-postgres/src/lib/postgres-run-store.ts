@@ -116,9 +116,7 @@ export class PostgresRunStore implements RunStore {
       await session.run(sql`INSERT INTO ${tables.run_redactions} (run, n, redaction)
         VALUES (${held.run}::bigint, ${n}::int, ${JSON.stringify(redaction)})`);
       const record = JSON.stringify((await foldEvents(session, tables, runId)).record());
-      await session.run(
-        sql`UPDATE ${tables.runs} SET record = ${record} WHERE number = ${held.run}::bigint`,
-      );
+      await session.run(sql`UPDATE ${tables.runs} SET record = ${record} WHERE number = ${held.run}::bigint`);
     });
   }
 
@@ -187,7 +185,10 @@ export class PostgresRunStore implements RunStore {
   }
 
   /** The fold as it stands before event number `events`; read anew where another process wrote. */
-  async #foldOf(session: Session, { runId, run, events }: Omit<OpenFold, "fold"> & { readonly runId: string }): Promise<RunFold> {
+  async #foldOf(
+    session: Session,
+    { runId, run, events }: Omit<OpenFold, "fold"> & { readonly runId: string },
+  ): Promise<RunFold> {
     const known = this.#folds.get(runId);
     if (known?.events === events && known.run === run) return known.fold;
     return foldEvents(session, this.#tables, runId);

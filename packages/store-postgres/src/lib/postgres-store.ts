@@ -58,7 +58,9 @@ export class PostgresStore<T extends Json> implements Store<T> {
   }
 
   async has(key: string): Promise<boolean> {
-    const row = await this.#open(key).get(sql`SELECT 1 AS found FROM ${this.#table} WHERE ${this.#isAt(key)}`);
+    const row = await this.#open(key).get(
+      sql`SELECT 1 AS found FROM ${this.#table} WHERE ${this.#isAt(key)}`,
+    );
     return row !== undefined;
   }
 

@@ -28,7 +28,9 @@ const MAX_QUERY_TERMS = 128;
 /** The terms of a text. */
 export function termVector(text: string): TermVector {
   const terms = searchTerms(text);
-  const lexemes = [...countsOf(terms)].map(([term, times]) => `${quote(term)}:${POSITIONS[Math.min(times, MAX_POSITIONS)]}`);
+  const lexemes = [...countsOf(terms)].map(
+    ([term, times]) => `${quote(term)}:${POSITIONS[Math.min(times, MAX_POSITIONS)]}`,
+  );
   return { vector: lexemes.join(" "), count: terms.length };
 }
 
