@@ -1,6 +1,6 @@
 /** The stores on a real server. */
 
-import type { RunStore } from "@openfunctions/core";
+import { digest, type RunStore } from "@openfunctions/core";
 import { describeChunkStore, describeRunStore, describeStore } from "@openfunctions/core/testing";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -235,6 +235,25 @@ describe.skipIf(reason !== undefined)(`a server${reason === undefined ? "" : `: 
       expect(entries.map(([key]) => key)).toEqual([...keys].sort());
       expect(entries[0]?.[1]).toMatchObject({ nul: "a\u0000b" });
       expect((await store.list({ prefix: "😀" })).entries).toHaveLength(1);
+    });
+
+    it("keeps effects and tickets in stores of their own", async () => {
+      const intent = {
+        key: "order/1",
+        id: "call-1",
+        callId: "call-1",
+        toolName: "order",
+        toolDigest: digest("test", "order"),
+        contractVersion: "1",
+        args: {},
+        repeatable: false,
+        startedAt: "2026-11-30T12:00:00.000Z",
+        deadline: "2026-11-30T12:01:00.000Z",
+      };
+      expect(await stores.ledger().begin(intent)).toEqual({ state: "fresh" });
+      expect(await stores.ledger().begin({ ...intent, id: "call-2" })).not.toEqual({ state: "fresh" });
+      expect(await stores.store("effects").size()).toBeGreaterThan(0);
+      expect(await stores.approvals().list()).toEqual([]);
     });
 
     it("keeps stores and prefixes apart", async () => {

@@ -2,7 +2,17 @@
 
 import type { ChunkStore } from "@openfunctions/core/search";
 import { checkStoreName, RunBells, storeClosed } from "@openfunctions/core/stores";
-import { ConfigError, type Json, OpenFunctionsError, type RunStore, type Store } from "@openfunctions/core";
+import {
+  type ApprovalStore,
+  ConfigError,
+  createApprovalStore,
+  createEffectLedger,
+  type EffectLedger,
+  type Json,
+  OpenFunctionsError,
+  type RunStore,
+  type Store,
+} from "@openfunctions/core";
 import { sql } from "drizzle-orm/sql/sql";
 import { Database } from "./database.ts";
 import type { Driver } from "./driver.ts";
@@ -42,6 +52,10 @@ export interface PostgresStores {
    * `no_pgvector` where the server has no pgvector 0.8.
    */
   chunkStore(name: string, options?: ChunkStoreOptions): Promise<ChunkStore>;
+  /** Effects of calls, in the store `effects`. */
+  ledger(): EffectLedger;
+  /** Tickets of calls that wait for a person, in the store `approvals`. */
+  approvals(): ApprovalStore;
   /** Waits for what is under way, ends the connection and the use of all stores; calling it again does nothing. */
   close(): Promise<void>;
 }
@@ -144,6 +158,8 @@ function storesOf(place: DatabasePlace): PostgresStores {
     store: (name) => new PostgresStore(use(), name),
     runStore: () => new PostgresRunStore(use(), bells),
     chunkStore: (name, options) => openChunks(use(), name, options),
+    ledger: () => createEffectLedger(new PostgresStore(use(), "effects")),
+    approvals: () => createApprovalStore(new PostgresStore(use(), "approvals")),
     close: async () => {
       closed = true;
       await place.database.close();
