@@ -4,7 +4,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { type Socket, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ToolRegistry, createMemoryRunStore, defineTool, ok } from "@openfunctions/core";
+import { type Principal, ToolRegistry, createMemoryRunStore, defineTool, ok } from "@openfunctions/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
 import { type McpServerOptions, type RunningServer, createMcpServer, startServer } from "../src/index.ts";
@@ -284,6 +284,43 @@ describe("tokens", () => {
       fetch(url, older("tools/list", {}, { ...bearer(token), "mcp-session-id": session }));
     expect((await list("bob")).status).toBe(404);
     expect((await list("alice")).status).toBe(200);
+  });
+});
+
+describe("whose data a caller reaches", () => {
+  it("state Z46: a server that tells callers apart and does not say what they own does not start", async () => {
+    const principal = (): Principal => ({ kind: "human", id: "somebody", via: "network" });
+    const refused = { code: "owner_required", hint: expect.stringContaining("owner") };
+    await expect(start({}, { principal })).rejects.toMatchObject(refused);
+    await expect(start({ token: "s3cret" }, { principal })).rejects.toMatchObject(refused);
+    await expect(start({}, { principal, owner: () => "ada" })).resolves.toBeDefined();
+    await expect(start({ token: { verify: (id) => ({ id }) } }, { principal })).resolves.toBeDefined();
+  });
+
+  it("is what the application says, and nothing where it says nothing", async () => {
+    const owners: string[] = [];
+    const registry = new ToolRegistry();
+    registry.register(
+      defineTool({
+        name: "whose",
+        description: "tells whose",
+        inputSchema: { type: "object", properties: {} },
+        contract: "read",
+        handler: (_input, { owner }) => (owners.push(owner), ok(owner)),
+      }),
+    );
+    const principal = (): Principal => ({ kind: "human", id: "ann", via: "network" });
+    for (const named of ["ada", ""]) {
+      const server = await startServer(registry, {
+        principal,
+        owner: () => named,
+        transport: "http",
+        http: {},
+      });
+      running.push(server);
+      await fetch(server.url ?? "", modern("tools/call", { name: "whose", arguments: {} }));
+    }
+    expect(owners).toEqual(["ada"]);
   });
 });
 

@@ -65,6 +65,11 @@ export interface McpServerOptions {
   readonly pageSize?: number;
   /** Who a request acts for. Default: stdio and token owners are `remote`, anybody else `anonymous`. */
   readonly principal?: (request: McpRequestInfo) => Principal;
+  /**
+   * Whose threads, facts and documents a request may reach. Default: the token's owner, `local` for a local caller. Over
+   * HTTP it is required where `principal` tells callers apart and no verifier of tokens does.
+   */
+  readonly owner?: (principal: Principal, request: McpRequestInfo) => string;
   /** What that principal was allowed. Default nothing. */
   readonly grants?: (principal: Principal) => readonly Grant[];
   readonly http?: McpHttpOptions;
@@ -91,7 +96,7 @@ const HTTP = {
   requestTimeoutMs: 300_000,
 };
 
-/** Fills in defaults. Throws `ConfigError` `invalid_config` naming the option at fault. */
+/** Fills in defaults. Throws `ConfigError` `invalid_config` naming the option at fault, or `owner_required`. */
 export function resolveOptions(options: McpServerOptions): ResolvedOptions {
   const http = { ...HTTP, maxConcurrent: 16, ...options.http };
   const { name = "openfunctions", version = "1.0.0", pageSize = 200, logger = silentLogger } = options;
@@ -103,6 +108,12 @@ export function resolveOptions(options: McpServerOptions): ResolvedOptions {
   if (!http.path.startsWith("/")) throw invalid(`"http.path" is "${http.path}"; begin it with "/".`);
   // An unset variable would otherwise open the server to everybody.
   if (http.token === "") throw invalid('"http.token" is empty; leave it out or give a secret.');
+  const tellsOwners = typeof http.token === "object" || options.owner !== undefined;
+  if (options.http !== undefined && options.principal !== undefined && !tellsOwners)
+    throw new ConfigError('"principal" tells callers apart, and nothing says what each of them owns.', {
+      code: "owner_required",
+      hint: "Give `owner`, or a verifier of tokens as `http.token`; else all callers would share one owner's data.",
+    });
   return { principal: defaultPrincipal, ...options, name, version, pageSize, logger, http };
 }
 

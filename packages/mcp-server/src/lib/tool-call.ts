@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 
 import * as mcp from "@modelcontextprotocol/server";
-import type { CallContext, CallResult, RunCallOptions, Tool, ToolView } from "@openfunctions/core";
+import type { CallContext, CallResult, Principal, RunCallOptions, Tool, ToolView } from "@openfunctions/core";
 import { isPlainObject, runCall } from "@openfunctions/core";
 
 import type { CallLanes } from "./call-lanes.ts";
@@ -93,12 +93,13 @@ function toCallContext(
   env: CallEnvironment,
 ): Writable<CallContext> {
   const { lane: _lane, ...caller } = env.caller;
-  const principal = options.principal({ ...caller, client });
+  const request = { ...caller, client };
+  const principal = options.principal(request);
   const context: Writable<CallContext> = {
     callId: `call_${randomUUID()}`,
     signal: env.request.signal,
     principal,
-    owner: caller.token?.id ?? (caller.local ? "local" : principal.id),
+    owner: ownerOf(options, principal, request),
     grants: options.grants?.(principal) ?? [],
     // Whoever calls through MCP is a model's client: one lossless repair of the arguments is theirs.
     origin: "model",
@@ -106,6 +107,15 @@ function toCallContext(
   const key = env.request._meta?.["openfunctions/idempotencyKey"];
   if (typeof key === "string") context.idempotencyKey = key;
   return context;
+}
+
+/** Whose data the call may reach. Throws where the application names nobody: no owner, no answer. */
+function ownerOf({ owner }: ResolvedOptions, principal: Principal, request: McpRequestInfo): string {
+  const { token, local } = request;
+  const named =
+    owner === undefined ? (token?.id ?? (local ? "local" : principal.id)) : owner(principal, request);
+  if (typeof named === "string" && named !== "") return named;
+  throw new mcp.ProtocolError(-32603, "The server knows no owner for this caller.");
 }
 
 /** The client's name: a claim, so it is cleaned of what could break a line or a terminal, and cut. */
