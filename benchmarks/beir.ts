@@ -28,7 +28,10 @@ export async function readCollection(folder: string): Promise<Collection> {
   return {
     documents: corpus.map((line) => ({
       id: String(line["_id"]),
-      text: `${String(line["title"] ?? "")} ${String(line["text"] ?? "")}`.trim(),
+      text: [line["title"], line["text"]]
+        .filter((part) => typeof part === "string")
+        .join(" ")
+        .trim(),
     })),
     queries: queries.map((line) => ({ id: String(line["_id"]), text: String(line["text"]) })),
     relevant,
