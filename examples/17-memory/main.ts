@@ -7,7 +7,12 @@ import { join } from "node:path";
 import { type Message, ToolRegistry, runLoop, userMessage } from "@openfunctions/core";
 import { type ScriptStep, scriptedAdapter } from "@openfunctions/core/testing";
 // #region create
-import { createConversationMemory, createFactMemory, createMemoryTools } from "@openfunctions/memory";
+import {
+  createCompactor,
+  createConversationMemory,
+  createFactMemory,
+  createMemoryTools,
+} from "@openfunctions/memory";
 import { openSqlite } from "@openfunctions/store-sqlite";
 
 const dir = await mkdtemp(join(tmpdir(), "openfunctions-memory-"));
@@ -24,7 +29,8 @@ async function turn([owner, thread]: [string, string], text: string, script: rea
   const before = (await conversation.messages(owner, thread)) ?? [];
   const adapter = scriptedAdapter(script); // in your program: any real adapter
   const messages: readonly Message[] = [...before, userMessage(text)];
-  const result = await runLoop({ adapter, tools, owner, messages, known: before.length }).result;
+  const compactor = createCompactor({ adapter }); // shortens what the model is sent, never what is stored
+  const result = await runLoop({ adapter, tools, owner, messages, known: before.length, compactor }).result;
   const { status, runId } = result;
   if (status === "completed")
     await conversation.append(owner, thread, { messages: result.messages.slice(before.length), runId });

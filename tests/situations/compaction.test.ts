@@ -55,7 +55,9 @@ async function compactedBy(
   const overflow = wireOf(name).fixtures.failures.contextOverflow;
   const rounds = Array.from({ length: ROUNDS }, (_, index) => round(name)(index));
   const steps = [...rounds, overflow, answerOf(name, { text: ["fits"] })];
-  const compactor: Compactor = { compact: async (messages) => compact(messages) };
+  const compactor: Compactor = {
+    compact: async (messages, { overflowed }) => (overflowed ? { messages: compact(messages) } : undefined),
+  };
   let compacted: Compacted | undefined;
   await withSteps(name, steps, {
     body: async ({ adapter, server }) => {
@@ -136,7 +138,9 @@ describe.each(ADAPTERS)("%s", (name) => {
     const { contextOverflow } = wireOf(name).fixtures.failures;
     await withSteps(name, [contextOverflow, contextOverflow, answerOf(name, { text: ["never"] })], {
       body: async ({ adapter, server }) => {
-        const compactor: Compactor = { compact: async (messages) => messages };
+        const compactor: Compactor = {
+          compact: async (messages, { overflowed }) => (overflowed ? { messages } : undefined),
+        };
         const run = runLoop({ adapter, messages: [userMessage("go")], compactor });
         expect(await run.result).toMatchObject({ status: "failed", stopReason: "context_overflow" });
         expect(server.requests).toHaveLength(2);

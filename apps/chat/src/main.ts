@@ -3,6 +3,7 @@
 import { enableCompileCache } from "node:module";
 import { parseArgs } from "node:util";
 import { OpenFunctionsError } from "@openfunctions/core";
+import { createMemoryTools } from "@openfunctions/memory";
 import { chooseAdapter, dataHome, openHomeStores, openHttpToken, openTools } from "openfunctions/app";
 import { createChatServer } from "./lib/chat-server.ts";
 import { listen } from "./lib/listen.ts";
@@ -15,6 +16,7 @@ async function main(): Promise<void> {
   const home = dataHome();
   const [tools, { adapter, reason }] = await Promise.all([openTools({ home }), chooseAdapter(wish())]);
   const stores = await openHomeStores(home);
+  tools.registerAll(createMemoryTools({ facts: stores.facts }));
   const token = await openHttpToken(home);
   const unknown = await stores.recover(tools);
   const server = await listen(

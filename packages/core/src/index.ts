@@ -189,15 +189,9 @@ export {
 export { RunFold, foldRun } from "./lib/run-fold.ts";
 export { type ResumeOptions, resumeRun } from "./lib/resume-run.ts";
 export { type RecoverOptions, type Recovery, recoverRuns } from "./lib/recover-runs.ts";
+export type { Compaction, CompactionRequest, Compactor } from "./lib/loop-compaction.ts";
 export { runLoop } from "./lib/run-loop.ts";
-export type {
-  Compactor,
-  LoopOptions,
-  LoopResult,
-  LoopRun,
-  ReplyPolicy,
-  ReplyVerdict,
-} from "./lib/run-options.ts";
+export type { LoopOptions, LoopResult, LoopRun, ReplyPolicy, ReplyVerdict } from "./lib/run-options.ts";
 export type { ModelCallRecord, RunEffects, RunRecord, RunStatus, ToolCallRecord } from "./lib/run-record.ts";
 export {
   type AppendOptions,

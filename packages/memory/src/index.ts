@@ -1,5 +1,6 @@
 /** What an agent remembers: threads, facts, and the tools to reach them. */
 
+export { type CompactorOptions, createCompactor } from "./lib/compactor.ts";
 export {
   type ConversationOptions,
   ConversationMemory,

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { AIAdapter, LoopResult, LoopRun, ToolView } from "@openfunctions/core";
 import { SSE_HEADERS, checkHostAndOrigin, openSseStream } from "@openfunctions/core/http";
 import { Hono } from "hono";
-import { Conversation, type HomeStores } from "openfunctions/app";
+import { Conversation, type HomeStores, LOCAL_OWNER } from "openfunctions/app";
 import { ApprovalDoor } from "./approval-door.ts";
 import { answerApproval, doorClosed, listApprovals } from "./approval-routes.ts";
 import { readBody } from "./request-body.ts";
@@ -121,8 +121,10 @@ class Threads {
   /** The conversation of this id, or a new one; an id that is not given is made. */
   open(id: string = randomUUID()): Conversation {
     const { adapter, tools, home } = this.options;
-    const kept = home === undefined ? {} : { home: home.loop };
-    const conversation = this.#threads.get(id) ?? new Conversation({ adapter, tools, id, ...kept });
+    const onNotKept = this.options.onFailure;
+    const kept = home === undefined ? {} : { home: home.loop, threads: home.conversations };
+    const heard = onNotKept === undefined ? {} : { onNotKept };
+    const conversation = this.#threads.get(id) ?? new Conversation({ adapter, tools, id, ...kept, ...heard });
     this.#threads.delete(id);
     this.#threads.set(id, conversation);
     const [oldest] = this.#threads.keys();
@@ -130,8 +132,9 @@ class Threads {
     return conversation;
   }
 
-  forget(id: string): void {
+  async forget(id: string): Promise<void> {
     this.#threads.delete(id);
+    await this.options.home?.conversations.deleteThread(LOCAL_OWNER, id);
   }
 
   metadata(threadId: string): {
@@ -264,7 +267,7 @@ async function follow(
 async function reset(request: Request, threads: Threads): Promise<Response> {
   const body = await readBody(request, { needsMessage: false });
   if (!body.ok) return errorResponse(body.status, body.error);
-  if (body.threadId !== undefined) threads.forget(body.threadId);
+  if (body.threadId !== undefined) await threads.forget(body.threadId);
   return Response.json({ ok: true, threadId: threads.open().id });
 }
 

@@ -9,6 +9,7 @@ import {
   loadPromptPreset,
   resolvePrompt,
 } from "@openfunctions/core";
+import { createMemoryTools } from "@openfunctions/memory";
 import { LOCAL_OWNER, localPerson } from "./answer-tickets.ts";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
@@ -16,7 +17,7 @@ import { dataHome } from "./data-home.ts";
 import { followRun } from "./follow-run.ts";
 import { type HomeStores, withHomeStores } from "./home-stores.ts";
 import { openTools } from "./open-tools.ts";
-import { note, oneLine, paint, print, printable } from "./output.ts";
+import { describeError, note, oneLine, paint, print, printable } from "./output.ts";
 
 /** Options of the command. */
 export interface ChatCommandOptions {
@@ -25,6 +26,7 @@ export interface ChatCommandOptions {
   readonly model?: string;
   readonly prompt?: string;
   readonly preset?: string;
+  readonly thread?: string;
 }
 
 const HELP =
@@ -40,7 +42,11 @@ export async function chatCommand(options: ChatCommandOptions): Promise<void> {
     ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),
   });
-  await withHomeStores(home, (stores) => talk({ adapter, tools, prompt, reason, stores }));
+  await withHomeStores(home, (stores) => {
+    // A file that exports a registry says itself what the model may reach.
+    if (options.from === undefined) tools.registerAll(createMemoryTools({ facts: stores.facts }));
+    return talk({ adapter, tools, prompt, reason, stores, thread: options.thread });
+  });
 }
 
 interface Talk {
@@ -49,19 +55,22 @@ interface Talk {
   readonly prompt: string | undefined;
   readonly reason: string;
   readonly stores: HomeStores;
+  readonly thread: string | undefined;
 }
 
-async function talk({ adapter, tools, prompt, reason, stores }: Talk): Promise<void> {
-  const begin = (): Conversation =>
+async function talk({ adapter, tools, prompt, reason, stores, thread }: Talk): Promise<void> {
+  const begin = (id: string = randomUUID()): Conversation =>
     new Conversation({
       adapter,
       tools,
-      id: randomUUID(),
+      id,
       home: stores.loop,
+      threads: stores.conversations,
+      onNotKept: (cause) => note(paint("yellow", `The turn could not be kept: ${describeError(cause)}`)),
       ...(prompt === undefined ? {} : { prompt }),
     });
   note(`${adapter.provider}/${adapter.model} (${reason}), ${tools.size} tools. ${HELP}`);
-  let conversation = begin();
+  let conversation = begin(thread);
   const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: "> " });
   const turn = new TurnControl(() => terminal.close());
   terminal.on("SIGINT", () => turn.interrupt());

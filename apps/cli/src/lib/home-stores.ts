@@ -1,4 +1,4 @@
-/** What the apps keep in the data folder: runs, tickets and the ledger of effects, in one SQLite file. */
+/** What the apps keep in the data folder: runs, tickets, effects, conversations and facts, in one SQLite file. */
 
 import { join } from "node:path";
 import {
@@ -10,6 +10,12 @@ import {
   type ToolView,
   recoverRuns,
 } from "@openfunctions/core";
+import {
+  type ConversationMemory,
+  createConversationMemory,
+  createFactMemory,
+  type FactMemory,
+} from "@openfunctions/memory";
 import { openSigner } from "./signing-keys.ts";
 
 /** The stores of one data folder; `close` ends the use of all of them. */
@@ -17,6 +23,8 @@ export interface HomeStores {
   readonly runs: RunStore;
   readonly approvals: ApprovalStore;
   readonly ledger: EffectLedger;
+  readonly conversations: ConversationMemory;
+  readonly facts: FactMemory;
   /** What a run needs to be kept, sealed and held to its contracts here. */
   readonly loop: Required<Pick<LoopOptions, "store" | "approvals" | "ledger" | "signer">>;
   /** Sets runs right whose process died; gives the effects that only a person can settle. */
@@ -37,6 +45,8 @@ export async function openHomeStores(home: string): Promise<HomeStores> {
     runs,
     ledger,
     approvals,
+    conversations: createConversationMemory({ store: sqlite.store("threads") }),
+    facts: createFactMemory({ store: sqlite.store("facts") }),
     loop: { store: runs, ledger, approvals, signer },
     recover: async (tools) => {
       const known = tools === undefined ? {} : { tools };

@@ -2,6 +2,7 @@
 
 import { Command, type CommanderError } from "commander";
 import { addApprovals, addEffects } from "./command-approvals.ts";
+import { addMemory } from "./command-memory.ts";
 import { addRuns } from "./command-runs.ts";
 import { EXIT } from "./output.ts";
 
@@ -36,6 +37,7 @@ export function createProgram(version: string): Command {
   addApprovals(program, withFrom);
   addEffects(program);
   addRuns(program, withFrom);
+  addMemory(program);
   addMcp(program);
   addTools(program);
   addCreate(program);
@@ -52,6 +54,10 @@ function addChat(program: Command): void {
     .option("--model <id>", "the model to ask")
     .option("--prompt <text>", "instructions, as text")
     .option("--preset <name>", "instructions of ours: assistant, concise or researcher")
+    .option(
+      "--thread <id>",
+      "go on with a conversation that was kept; see: openfunctions memory list --threads",
+    )
     .addHelpText("after", "\nExample:\n  openfunctions chat --provider offline --from tools.ts\n")
     .action(async (options) => (await import("./command-chat.ts")).chatCommand(options));
 }

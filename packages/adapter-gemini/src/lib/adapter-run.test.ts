@@ -182,7 +182,10 @@ describe("a run", () => {
       {
         messages: [...turns, { role: "user", content: "and?" }],
         // The last five messages begin with a result whose call is gone.
-        compactor: { compact: async (messages) => messages.slice(-5) },
+        compactor: {
+          compact: async (messages, { overflowed }) =>
+            overflowed ? { messages: messages.slice(-5) } : undefined,
+        },
       },
     );
     expect(result).toMatchObject({ status: "completed", text: "short" });

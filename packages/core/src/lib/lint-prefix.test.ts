@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { lintPrefix } from "./lint-prefix.ts";
 import { OpenFunctionsError } from "./errors.ts";
+import type { Compactor } from "./loop-compaction.ts";
 import { type Message, userMessage } from "./message.ts";
 import { ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
@@ -119,7 +120,10 @@ describe("lintPrefix", () => {
 
   it("says why where the history was compacted", async () => {
     const full = new OpenFunctionsError("too long", { code: "context_overflow" });
-    const compactor = { compact: async () => [userMessage("short")] };
+    const compactor: Compactor = {
+      compact: async (_messages, { overflowed }) =>
+        overflowed ? { messages: [userMessage("short")] } : undefined,
+    };
     const { events } = await turn([{ error: full }, { text: "ok" }], { compactor });
     expect(lintPrefix(events).changes).toMatchObject([
       { segment: "history", name: "0", reason: "the history was compacted" },

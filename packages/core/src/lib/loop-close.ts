@@ -29,7 +29,7 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
     stopReason: ending.stopReason,
     text: ending.status === "completed" ? ending.text : "",
     ...(ending.status === "limit_reached" && ending.partial !== undefined ? { partial: ending.partial } : {}),
-    messages: state.messages,
+    ...state.history,
     usage: state.usage,
     record,
     ...(error === undefined ? {} : { error }),
@@ -39,14 +39,14 @@ export async function closeRun(state: RunState, ending: Ending): Promise<LoopRes
 
 /** A run whose end could not be stored has failed, however it ended: nobody will find it. */
 function lostRun(state: RunState, error: OpenFunctionsError): LoopResult {
-  const { messages, usage, log, context } = state;
+  const { history, usage, log, context } = state;
   const stopReason = "internal_error";
   return {
     runId: context.runId,
     status: "failed",
     stopReason,
     text: "",
-    messages,
+    ...history,
     usage,
     record: log.record(),
     error,

@@ -30,9 +30,10 @@ export async function requestReply(state: RunState, first: ModelRequest): Promis
       return reply;
     } catch (cause) {
       state.throwIfStopped();
-      if (mayCompact && isOverflow(cause)) {
+      const shorter = mayCompact && isOverflow(cause) ? await state.compact(request, true) : undefined;
+      if (shorter !== undefined) {
         mayCompact = false;
-        request = await state.compact();
+        request = shorter;
         state.beginModelCall(request);
         continue;
       }

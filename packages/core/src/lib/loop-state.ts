@@ -7,8 +7,11 @@ import { CallGuard } from "./call-guard.ts";
 import { isReadOnly } from "./contract.ts";
 import { InputError, OpenFunctionsError, StoreError } from "./errors.ts";
 import { defined } from "./defined.ts";
+import { type Digest, digest } from "./digest.ts";
 import { createGate } from "./gate.ts";
 import { lintHistory } from "./history-linter.ts";
+import { canonicalJson, type Json, wellFormedJson } from "./json.ts";
+import { type CompactionRequest, LoopCompaction } from "./loop-compaction.ts";
 import type { Ending } from "./loop-ending.ts";
 import { type Message, toolCallsOf } from "./message.ts";
 import { quietLogger } from "./logger.ts";
@@ -22,7 +25,7 @@ import { reopenLog } from "./reopen-log.ts";
 import { LateHandlers, LogJournal } from "./run-journal.ts";
 import { RunLog } from "./run-log.ts";
 import { checkLoopOptions } from "./check-loop-options.ts";
-import type { LoopOptions } from "./run-options.ts";
+import type { LoopOptions, LoopResult } from "./run-options.ts";
 import { composeInstructions, createRunContext, describeStart, knownMessages } from "./run-start.ts";
 import { RunStop } from "./run-stop.ts";
 import type { Redact } from "./sealed.ts";
@@ -50,10 +53,13 @@ export class RunState {
   #clean: readonly Message[] | undefined;
   readonly #callIds = new Set<string>();
   #messages: readonly Message[];
+  #whole: readonly Message[] | undefined;
   #partialUsage: Usage = NO_USAGE;
   #usage: Usage = NO_USAGE;
   #rounds = 0;
   #callSeq = 0;
+  readonly #compaction: LoopCompaction | undefined;
+  #last: CompactionRequest["last"];
 
   constructor(
     options: LoopOptions,
@@ -70,6 +76,9 @@ export class RunState {
     this.#messages = options.messages;
     this.#instructions = composeInstructions(options);
     this.#redact = options.redact ?? redactSecrets;
+    const { compactor, logger } = options;
+    const { clock } = this.context.ports;
+    this.#compaction = compactor && new LoopCompaction(compactor, { clock, logger: quietLogger(logger) });
     this.log = new RunLog({
       runId: this.context.runId,
       ports: this.context.ports,
@@ -87,9 +96,11 @@ export class RunState {
     if (resumption !== undefined) this.#restore(resumption);
   }
 
-  /** The history so far. */
-  get messages(): readonly Message[] {
-    return this.#messages;
+  /** The history so far, whatever a compactor left out of it; and what it made of it, where it did. */
+  get history(): Pick<LoopResult, "messages" | "compacted"> {
+    return this.#whole === undefined
+      ? { messages: this.#messages }
+      : { messages: this.#whole, compacted: this.#messages };
   }
 
   /** Usage of all model calls, that of a call cut off included. */
@@ -158,16 +169,30 @@ export class RunState {
     return this.#request();
   }
 
-  /** Shortens the history through the compactor, and builds the request again. */
-  async compact(): Promise<ModelRequest> {
-    const before = this.#messages.length;
-    const { compactor } = this.options;
-    if (compactor === undefined) return this.#request();
-    this.#messages = await this.untilStopped(
-      compactor.compact(this.#messages, { signal: this.context.signal }),
-    );
-    const messages = this.log.seal(this.#messages);
-    this.log.emit("history.compacted", { before, after: this.#messages.length, messages });
+  /**
+   * Asks the compactor for a shorter history, where a provider refused this one or before any call; undefined where it
+   * stays. Throws `context_overflow` where shortening no longer helps.
+   */
+  async compact(request: ModelRequest, overflowed: boolean): Promise<ModelRequest | undefined> {
+    const before = this.#messages;
+    const { signal, owner, runId } = this.context;
+    const fixedChars = (request.system ?? "").length + JSON.stringify(request.tools ?? []).length;
+    const about = defined({ signal, overflowed, fixedChars, owner, runId, last: this.#last });
+    const compaction = await this.#compaction?.ask(before, about);
+    if (compaction === undefined) return undefined;
+    const { messages, rules, tokensBefore, tokensAfter, usage } = compaction;
+    this.#whole ??= before;
+    this.#messages = messages;
+    this.log.emit("history.compacted", {
+      before: before.length,
+      after: messages.length,
+      messages: this.log.seal(messages),
+      ...defined({ rules, tokensBefore, tokensAfter, usage }),
+      removed: this.#digestOfLost(before, messages),
+    });
+    if (usage !== undefined) this.#usage = addUsage(this.#usage, usage);
+    this.#last = undefined;
+    this.#compaction?.judge(compaction);
     this.#lint();
     return this.#request();
   }
@@ -176,6 +201,7 @@ export class RunState {
   append(message: Message): void {
     const wasClean = this.#clean === this.#messages;
     this.#messages = [...this.#messages, message];
+    if (this.#whole !== undefined) this.#whole = [...this.#whole, message];
     if (wasClean) this.#clean = this.#messages;
   }
 
@@ -229,7 +255,8 @@ export class RunState {
 
   /** Notes that a model call gave a reply. */
   endModelCall(usage: Usage): void {
-    this.#usage = this.#rounds === 0 ? usage : addUsage(this.#usage, usage);
+    this.#usage = this.#usage === NO_USAGE ? usage : addUsage(this.#usage, usage);
+    this.#last = { tokens: usage.total, messages: this.#messages.length + 1 };
     this.#partialUsage = NO_USAGE;
     this.#rounds += 1;
     this.#callSeq += 1;
@@ -315,6 +342,7 @@ export class RunState {
 
   #restore({ record, history, events }: Resumption): void {
     for (const event of events) if (event.type === "tools.revealed") this.tools.reveal(event.data.names);
+    this.#whole = history.whole;
     this.#rounds = record.rounds;
     this.#callSeq = record.rounds;
     this.#usage = record.usage;
@@ -331,6 +359,17 @@ export class RunState {
   /** Notes a message that the other events do not tell. */
   recordMessage(message: Message): void {
     this.log.emit("message.appended", { role: message.role, message: this.log.seal(message) });
+  }
+
+  /** Of the messages that left or were changed, without secrets, so that a replay has the same. */
+  #digestOfLost(before: readonly Message[], after: readonly Message[]): Digest {
+    const textOf = (message: Message): string =>
+      canonicalJson(this.#redact(wellFormedJson(message as unknown as Json))); // Proof: messages are JSON
+    const kept = new Set(after.map(textOf));
+    return digest(
+      "messages/1",
+      before.map(textOf).filter((text) => !kept.has(text)),
+    );
   }
 
   #hasWriteTools(): boolean {

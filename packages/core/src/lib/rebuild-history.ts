@@ -10,7 +10,10 @@ import type { Sealed } from "./sealed.ts";
 
 /** Where a log ends: the finished turns, and the calls of a turn that lacks results. */
 export interface RebuiltHistory {
+  /** What the next request would hold. */
   readonly messages: readonly Message[];
+  /** Every message, those too that a compactor left out; absent where it left out none. */
+  readonly whole?: readonly Message[];
   readonly open: readonly ToolCallPart[];
   /** Results of this run's calls, by call id. */
   readonly results: ReadonlyMap<string, CallResult>;
@@ -35,6 +38,7 @@ export function openLeaf<T>(sealed: Sealed<T>, where: { readonly seq: number; re
 export class HistoryBuilder {
   readonly #results = new Map<string, CallResult>();
   #messages: Message[] = [];
+  #whole: Message[] | undefined;
   #open: readonly ToolCallPart[] = [];
 
   take(event: AnyRunEvent): void {
@@ -52,6 +56,7 @@ export class HistoryBuilder {
       case "message.appended":
         return this.#append(openLeaf(event.data.message, { seq, leaf: "/data/message" }));
       case "history.compacted":
+        this.#whole ??= this.#messages;
         this.#messages = [...openLeaf(event.data.messages, { seq, leaf: "/data/messages" })];
         return;
       case "history.repaired":
@@ -68,13 +73,14 @@ export class HistoryBuilder {
   }
 
   end(): RebuiltHistory {
-    return { messages: this.#messages, open: this.#open, results: this.#results };
+    const whole = this.#whole === undefined ? {} : { whole: this.#whole };
+    return { messages: this.#messages, ...whole, open: this.#open, results: this.#results };
   }
 
   #reply(parts: readonly Part[]): void {
     if (parts.length === 0) return;
     const message: Message = { role: "assistant", content: parts };
-    this.#messages.push(message);
+    this.#push(message);
     this.#open = toolCallsOf(message);
   }
 
@@ -85,13 +91,21 @@ export class HistoryBuilder {
     if (this.#open.length === 0 || results.some((one) => one === undefined)) return;
     const content = this.#open.map((call) => toPart(call, this.#results.get(call.callId)));
     this.#open = [];
-    this.#messages.push({ role: "tool", content });
+    this.#push({ role: "tool", content });
   }
 
   /** Tool messages are recorded only where they say something else than the results do. */
   #append(message: Message): void {
-    if (message.role === "tool" && this.#messages.at(-1)?.role === "tool") this.#messages.pop();
+    if (message.role === "tool" && this.#messages.at(-1)?.role === "tool") {
+      this.#messages.pop();
+      this.#whole?.pop();
+    }
+    this.#push(message);
+  }
+
+  #push(message: Message): void {
     this.#messages.push(message);
+    this.#whole?.push(message);
   }
 }
 

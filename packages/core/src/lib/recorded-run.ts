@@ -1,12 +1,14 @@
 /** A recorded run as the ports of a new one: every fact that is not computed comes from the record (spec runs.md section 9). */
 
 import type { ModelEvent, ModelRequest, ToolCall } from "./adapter.ts";
+import { defined } from "./defined.ts";
 import { OpenFunctionsError, ProviderError, RecordError, isErrorCode } from "./errors.ts";
 import type { Json } from "./json.ts";
 import { isPlainObject } from "./json.ts";
+import type { Compaction } from "./loop-compaction.ts";
 import type { Ending } from "./loop-ending.ts";
 import type { CallJournal } from "./call-context.ts";
-import type { Message, Part } from "./message.ts";
+import type { Part } from "./message.ts";
 import { openLeaf } from "./rebuild-history.ts";
 import type { CallResult, ModelContent } from "./result.ts";
 import { type AnyRunEvent, type ChainType, type EventData, isTerminal } from "./run-event.ts";
@@ -103,12 +105,13 @@ export class RecordedRun {
     return { ...result, callId: call.callId };
   }
 
-  /** The history as the record's compactor left it. */
-  compacted(): readonly Message[] {
-    const event = this.events.slice(this.#seq).find((one) => one.type === "history.compacted");
-    return event === undefined
-      ? []
-      : openLeaf(event.data.messages, { seq: event.seq, leaf: "/data/messages" });
+  /** What the record's compactor made of the history, where it did now. */
+  compaction(): Compaction | undefined {
+    const { next } = this;
+    if (next?.type !== "history.compacted") return undefined;
+    const { messages, rules, tokensBefore, tokensAfter, usage } = next.data;
+    const opened = openLeaf(messages, { seq: next.seq, leaf: "/data/messages" });
+    return defined({ messages: opened, rules, tokensBefore, tokensAfter, usage });
   }
 
   /** True where the record says that the run had made all its calls. */

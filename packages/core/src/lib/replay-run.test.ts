@@ -13,6 +13,7 @@ import { err, ok } from "./result.ts";
 import { ToolRegistry } from "./registry.ts";
 import { createMemoryRunStore } from "./run-store.ts";
 import type { AnyRunEvent } from "./run-event.ts";
+import type { Compactor } from "./loop-compaction.ts";
 import { runLoop } from "./run-loop.ts";
 import type { LoopOptions } from "./run-options.ts";
 import { type ScriptStep, scriptedAdapter } from "./testing/scripted-adapter.ts";
@@ -314,7 +315,10 @@ describe("replayRun", () => {
     }
     expect((await replayRun(await all(store.read(run.runId)))).complete).toBe(true);
     const full = new OpenFunctionsError("too long", { code: "context_overflow" });
-    const compactor = { compact: async () => [userMessage("short")] };
+    const compactor: Compactor = {
+      compact: async (_messages, { overflowed }) =>
+        overflowed ? { messages: [userMessage("short")] } : undefined,
+    };
     const compacted = await record([{ error: full }, { text: "ok" }], { compactor });
     expect(compacted.some((event) => event.type === "history.compacted")).toBe(true);
     expect((await replayRun(compacted)).complete).toBe(true);

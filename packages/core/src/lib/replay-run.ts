@@ -118,7 +118,7 @@ class Replay {
       adapter: this.#model(),
       ports: { clock: this.#clock },
       policy: recorded.policy(),
-      compactor: { compact: () => Promise.resolve(recorded.compacted()) },
+      compactor: { compact: () => Promise.resolve(recorded.compaction()) },
       ...(tools === undefined ? {} : { tools }),
       ...(system === undefined ? {} : { system }),
     };

@@ -101,14 +101,15 @@ function driftOf(record: RunRecord, options: LoopOptions): readonly string[] {
 }
 
 function stillSuspended(record: RunRecord, events: readonly AnyRunEvent[]): LoopRun {
-  const { messages } = rebuildHistory(events);
+  const { messages: view, whole } = rebuildHistory(events);
   const { runId, usage, pending = [], stopReason = "approval_required" } = record;
   const result = {
     runId,
     status: "suspended" as const,
     stopReason,
     text: "",
-    messages,
+    messages: whole ?? view,
+    ...(whole === undefined ? {} : { compacted: view }),
     usage,
     record,
     pending,

@@ -206,10 +206,16 @@ export interface EventData {
   };
   "message.appended": { readonly role: Message["role"]; readonly message: Sealed<Message> };
   "history.repaired": { readonly repairs: readonly HistoryRepair[] };
+  /** `before` and `after` count messages; `removed` is the digest of those that left or were changed. */
   "history.compacted": {
     readonly before: number;
     readonly after: number;
     readonly messages: Sealed<readonly Message[]>;
+    readonly rules?: readonly string[];
+    readonly tokensBefore?: number;
+    readonly tokensAfter?: number;
+    readonly removed?: Digest;
+    readonly usage?: Usage;
   };
   "model.requested": { readonly round: number; readonly callSeq: number; readonly requestDigest: Digest };
   "model.responded": {

@@ -157,9 +157,10 @@ export class RunFold {
     } else if (event.type === "model.retried") {
       this.#retries += 1;
     } else if (event.type === "model.responded") {
-      this.#usage =
-        this.#modelCalls.length === 0 ? event.data.usage : addUsage(this.#usage, event.data.usage);
+      this.#usage = this.#usage === NO_USAGE ? event.data.usage : addUsage(this.#usage, event.data.usage);
       this.#modelCalls.push(this.#modelCall(event.data));
+    } else if (event.type === "history.compacted" && event.data.usage !== undefined) {
+      this.#usage = addUsage(this.#usage, event.data.usage);
     }
   }
 

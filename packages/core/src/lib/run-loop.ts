@@ -66,9 +66,10 @@ async function finishTurn(state: RunState): Promise<Ending | undefined> {
 
 async function loop(state: RunState): Promise<Ending> {
   for (;;) {
-    const request = state.compose();
+    let request = state.compose();
     const limit = checkLimits(state);
     if (limit !== undefined) return limit;
+    if (state.options.compactor !== undefined) request = (await state.compact(request, false)) ?? request;
     const reply = await requestReply(state, request);
     const cut = accept(state, reply);
     if (cut !== undefined) return cut;

@@ -14,6 +14,7 @@ import type { BuiltContext } from "./context-prompt.ts";
 import type { EffectLedger } from "./effect-ledger.ts";
 import type { OpenFunctionsError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
+import type { Compactor } from "./loop-compaction.ts";
 import type { Message } from "./message.ts";
 import type { Ports } from "./ports.ts";
 import type { Grant, Principal } from "./principal.ts";
@@ -36,14 +37,6 @@ import type { RunStore } from "./run-store.ts";
 import type { Capture, Redact } from "./sealed.ts";
 import type { ComposedSection } from "./prompt.ts";
 import type { ToolView } from "./tool-view.ts";
-
-/** Shortens a history that no longer fits the model's window; never splits a call from its result. */
-export interface Compactor {
-  compact(
-    messages: readonly Message[],
-    options: { readonly signal: AbortSignal },
-  ): Promise<readonly Message[]>;
-}
 
 /** What an entry point makes of a reply, where "answered" is not enough (structured output). */
 export interface ReplyPolicy {
@@ -135,8 +128,10 @@ export interface LoopResult {
   readonly partial?: string;
   /** What a suspended run waits for: answer the tickets, then `resumeRun`. */
   readonly pending?: readonly PendingCall[];
-  /** The history with everything this run added. */
+  /** The history with everything this run added, whole. */
   readonly messages: readonly Message[];
+  /** What a compactor made of it; the next turn may begin with this one, so that it is not shortened again. */
+  readonly compacted?: readonly Message[];
   readonly usage: Usage;
   readonly record: RunRecord;
   /** Why a run failed. */
