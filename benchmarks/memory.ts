@@ -142,9 +142,9 @@ async function readConversations(folder: string): Promise<readonly Conversation[
     return {
       turns: said.map((turn) => ({
         id: String(turn["dia_id"]),
-        text: [`${String(turn["speaker"])}: ${String(turn["text"])}`, turn["image_caption"] ?? ""]
-          .join(" ")
-          .trim(),
+        text: [turn["date"], `${String(turn["speaker"])}:`, turn["text"], turn["image_caption"]]
+          .filter((part) => typeof part === "string")
+          .join(" "),
       })),
       questions: asked.map(({ id, text }) => ({ id, text })),
       evidence: new Map(
