@@ -1,5 +1,6 @@
 /** What stores share: the checks they make, their queries, and how a run is watched. For authors of stores. */
 
+export { type FileLockOptions, withFileLock } from "./lib/file-lock.ts";
 export { redactEvent } from "./lib/redact-event.ts";
 export {
   checkRedaction,

@@ -1,0 +1,69 @@
+/** The vectors of a chunk store: what they are made with, and how they are written. */
+
+import { InputError, StoreError } from "@openfunctions/core";
+import { sql } from "drizzle-orm/sql/sql";
+import type { Session } from "./database.ts";
+import type { PlannerStatistics } from "./planner-statistics.ts";
+import type { Tables } from "./tables.ts";
+import type { StoredEmbedding } from "./vector-search.ts";
+
+/** One name of a database's chunk stores, and whether it can hold vectors. */
+export interface ChunkPlace {
+  readonly tables: Tables;
+  readonly store: string;
+  readonly vectors: boolean;
+  readonly statistics: PlannerStatistics;
+}
+
+/** What vectors are made with. With a lock it stays so until the transaction ends; one to `update` waits for writers. */
+export async function findEmbedding(
+  session: Session,
+  { tables, store }: ChunkPlace,
+  { lock }: { readonly lock?: "share" | "update" } = {},
+): Promise<StoredEmbedding | undefined> {
+  const row = await session.get(sql`SELECT number, model, dimensions FROM ${tables.embeddings}
+    WHERE store = ${store} ${lock === undefined ? sql`` : LOCKS[lock]}`);
+  if (row === undefined) return undefined;
+  const { number, model, dimensions } = row;
+  return { number: Number(number), model: String(model), dimensions: Number(dimensions) };
+}
+
+const LOCKS = { share: sql`FOR SHARE`, update: sql`FOR UPDATE` } as const;
+
+/** Throws `StoreError` `embedding_mismatch` for a vector of another length, `InputError` for what is no vector. */
+export function checkDimensions(
+  vectors: Iterable<readonly number[]>,
+  embedding: StoredEmbedding | undefined,
+): asserts embedding is StoredEmbedding {
+  for (const vector of vectors) {
+    if (vector.length !== embedding?.dimensions) throw mismatch(vector.length, embedding);
+    if (!vector.every(Number.isFinite)) throw new InputError("A vector holds a number that is not finite.");
+  }
+  if (embedding === undefined) throw mismatch(0, embedding);
+}
+
+/** Gives the chunks of these ids their vectors; ids that are gone are passed over. */
+export async function writeVectors(
+  session: Session,
+  vectors: ReadonlyMap<string, readonly number[]>,
+  place: ChunkPlace,
+): Promise<void> {
+  if (vectors.size === 0) return;
+  const { tables, store } = place;
+  const embedding = await findEmbedding(session, place, { lock: "share" });
+  checkDimensions(vectors.values(), embedding);
+  const rows = [...vectors].map(([id, vector]) => ({ id, vector: JSON.stringify(vector) }));
+  await session.run(sql`INSERT INTO ${tables.vectors} (chunk, embedding, vector)
+    SELECT c.number, ${embedding.number}::int, v.vector::vector
+    FROM json_to_recordset(${JSON.stringify(rows)}::json) AS v(id text, vector text)
+      JOIN ${tables.chunks} c ON c.store = ${store} AND c.id = v.id
+    ON CONFLICT (chunk) DO UPDATE SET embedding = excluded.embedding, vector = excluded.vector`);
+}
+
+function mismatch(length: number, embedding: StoredEmbedding | undefined): StoreError {
+  const wanted =
+    embedding === undefined
+      ? "no embedding was announced"
+      : `"${embedding.model}" has ${embedding.dimensions}`;
+  return new StoreError(`A vector has ${length} dimensions, and ${wanted}.`, { code: "embedding_mismatch" });
+}
