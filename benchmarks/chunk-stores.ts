@@ -15,7 +15,7 @@ export type StoreName = (typeof STORES)[number];
 /** Whose documents `writeDocument` writes. */
 export const OWNER = "bench";
 
-/** Does the work with an empty store. Throws where the package of `pglite` is not there. */
+/** Does the work with an empty store. */
 export async function withChunkStore<T>(
   name: StoreName,
   work: (store: ChunkStore) => Promise<T>,
@@ -74,13 +74,8 @@ interface OpenStores {
   close(): Promise<void>;
 }
 
-/** Loaded by its name: nothing else here needs the package. */
+/** Loaded late: the other stores need neither Postgres nor its packages, and a missing one is told by name. */
 async function openPglite(folder: string): Promise<OpenStores> {
-  const name = "@openfunctions/store-postgres";
-  const loaded: unknown = await import(name).catch((cause: unknown) => {
-    throw new Error(`The store "pglite" needs ${name}, which is not in this repository.`, { cause });
-  });
-  const { openPglite: open } = Object(loaded);
-  if (typeof open !== "function") throw new Error(`${name} has no openPglite.`);
+  const { openPglite: open } = await import("@openfunctions/store-postgres");
   return open({ dir: join(folder, "pglite") });
 }
