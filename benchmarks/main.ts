@@ -20,6 +20,7 @@ import { measureMcp } from "./measure-mcp.ts";
 import { measureVerify } from "./measure-verify.ts";
 import { measureRecording } from "./measure-recording.ts";
 import { measureRunList } from "./measure-run-list.ts";
+import { measureStores } from "./measure-stores.ts";
 import { installPeers } from "./peers.ts";
 import { holds, type Section, toMarkdown } from "./report.ts";
 
@@ -36,6 +37,7 @@ const PARTS = {
   execute: measureExecute,
   recording: measureRecording,
   list: measureRunList,
+  stores: measureStores,
   mcp: measureMcp,
   verify: measureVerify,
   footprint: measureFootprint,

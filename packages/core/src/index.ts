@@ -67,6 +67,7 @@ export {
   type UndoKind,
   type VerificationKind,
 } from "./lib/contract.ts";
+export { copyStore } from "./lib/copy-store.ts";
 export { type CompiledSchema, type Loss, compileSchema } from "./lib/dialect.ts";
 export { type SchemaDialect, SCHEMA_DIALECTS } from "./lib/dialect-rules.ts";
 export { type Digest, digest } from "./lib/digest.ts";

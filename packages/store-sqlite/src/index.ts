@@ -1,3 +1,3 @@
-/** State and runs in one SQLite file. */
+/** State, runs and documents in one SQLite file. */
 
 export { openSqlite, type SqliteOptions, type SqliteStores } from "./lib/open-sqlite.ts";

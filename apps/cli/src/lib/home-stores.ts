@@ -8,8 +8,6 @@ import {
   type LoopOptions,
   type RunStore,
   type ToolView,
-  createApprovalStore,
-  createEffectLedger,
   recoverRuns,
 } from "@openfunctions/core";
 import {
@@ -41,8 +39,8 @@ export async function openHomeStores(home: string): Promise<HomeStores> {
   const signer = await openSigner(home);
   const sqlite = await openSqlite({ file: join(home, "openfunctions.db") });
   const runs = sqlite.runStore();
-  const ledger = createEffectLedger(sqlite.store("effects"));
-  const approvals = createApprovalStore(sqlite.store("approvals"));
+  const ledger = sqlite.ledger();
+  const approvals = sqlite.approvals();
   return {
     runs,
     ledger,

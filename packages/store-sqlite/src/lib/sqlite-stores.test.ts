@@ -181,6 +181,23 @@ describe("migrations", () => {
     }
   });
 
+  it("bring a database of version 1 to the shape of today, and keep what is in it", async () => {
+    const file = await fresh();
+    const raw = new DatabaseSync(file);
+    raw.exec(await readFile(new URL("__fixtures__/version-1.sql", import.meta.url), "utf8"));
+    raw.close();
+    const stores = await openAt(file);
+    expect(await stores.store("things").get("a")).toEqual({ n: 1, text: "it's kept" });
+    expect(await stores.store("things").has("😀")).toBe(true);
+    const { runs } = await stores.runStore().list();
+    expect(runs).toMatchObject([{ status: "completed" }]);
+    const chunks = stores.chunkStore("docs");
+    await chunks.resetEmbedding({ model: "m", dimensions: 2 });
+    expect(await chunks.embedding()).toEqual({ model: "m", dimensions: 2, complete: true });
+    await stores.close();
+    expect(await (await openAt(file)).store("things").size()).toBe(2);
+  });
+
   it("happen once when several open a new file at the same time", async () => {
     const file = await fresh();
     const stores = await Promise.all(Array.from({ length: 5 }, () => openAt(file)));

@@ -54,33 +54,46 @@ export class VectorIndex {
     limit: number,
     accepts: (place: VectorPlace) => boolean,
   ): readonly VectorHit[] {
-    const query = toUnit(Float32Array.from(vector));
+    const query = Float64Array.from(toUnit(Float32Array.from(vector)));
     const best: VectorHit[] = [];
-    for (const [slot, place] of this.#places.entries()) {
+    let least = -2;
+    const cosines = this.#cosines(query);
+    for (let slot = 0; slot < cosines.length; slot += 1) {
+      const cosine = cosines[slot] ?? 0;
+      if (cosine < least) continue;
+      const place = this.#places[slot];
       if (place === undefined || !accepts(place)) continue;
-      const cosine = this.#product(query, slot);
-      if (best.length === limit && cosine < (best.at(-1)?.cosine ?? 0)) continue;
       let at = best.length;
       while (at > 0 && isBefore({ id: place.id, cosine }, best[at - 1])) at -= 1;
       best.splice(at, 0, { id: place.id, cosine });
       if (best.length > limit) best.pop();
+      if (best.length === limit) least = best.at(-1)?.cosine ?? least;
     }
     return best;
   }
 
-  /** Four sums side by side: the next product need not wait for the last sum. */
-  #product(query: Float32Array, slot: number): number {
-    const [numbers, length, start] = [this.#numbers, this.#dimensions, slot * this.#dimensions];
-    let [one, two, three, four] = [0, 0, 0, 0];
-    let at = 0;
-    for (; at + 3 < length; at += 4) {
-      one += (query[at] ?? 0) * (numbers[start + at] ?? 0);
-      two += (query[at + 1] ?? 0) * (numbers[start + at + 1] ?? 0);
-      three += (query[at + 2] ?? 0) * (numbers[start + at + 2] ?? 0);
-      four += (query[at + 3] ?? 0) * (numbers[start + at + 3] ?? 0);
+  /** Of every place, filled or not. Four at a time, so that a number of the query is read once for all of them. */
+  #cosines(query: Float64Array): Float64Array {
+    const numbers = this.#numbers;
+    const length = query.length;
+    const cosines = new Float64Array(this.#places.length);
+    for (let slot = 0; slot < cosines.length; slot += 4) {
+      let at = slot * length;
+      let one = 0;
+      let two = 0;
+      let three = 0;
+      let four = 0;
+      for (let index = 0; index < length; index += 1, at += 1) {
+        const number = query[index] ?? 0;
+        one += number * (numbers[at] ?? 0);
+        two += number * (numbers[at + length] ?? 0);
+        three += number * (numbers[at + 2 * length] ?? 0);
+        four += number * (numbers[at + 3 * length] ?? 0);
+      }
+      // What lies beyond the last place is not taken.
+      cosines.set([one, two, three, four].slice(0, cosines.length - slot), slot);
     }
-    for (; at < length; at += 1) one += (query[at] ?? 0) * (numbers[start + at] ?? 0);
-    return one + two + three + four;
+    return cosines;
   }
 }
 
