@@ -42,6 +42,7 @@ const PATH = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$/;
 const MAX_PATH_LENGTH = 64;
 const MAX_DEPTH = 8;
 const MAX_CONDITIONS = 200;
+const TOO_MANY = `it holds more than ${MAX_CONDITIONS} conditions and values`;
 
 /**
  * Reads a filter from outside. Throws `InputError` `bad_filter` for an unknown operator, a path or a value that none
@@ -102,13 +103,17 @@ interface Place {
 function readNode(filter: unknown, { depth, budget }: Place): FilterNode {
   budget.left -= 1;
   if (depth > MAX_DEPTH) throw badFilter(`it is more than ${MAX_DEPTH} levels deep`);
-  if (budget.left < 0) throw badFilter(`it holds more than ${MAX_CONDITIONS} conditions`);
+  if (budget.left < 0) throw badFilter(TOO_MANY);
   if (!isPlainObject(filter)) throw badFilter("each condition is an object");
   const { path, ...rest } = filter;
   const [entry, ...others] = Object.entries(rest);
   if (entry === undefined || others.length > 0) throw badFilter("each condition has one operator");
   const [operator, operand] = entry;
-  if (path !== undefined) return readCondition(readPath(path), operator, operand);
+  if (path !== undefined) {
+    if (Array.isArray(operand)) budget.left -= operand.length;
+    if (budget.left < 0) throw badFilter(TOO_MANY);
+    return readCondition(readPath(path), operator, operand);
+  }
   const below = (part: unknown): FilterNode => readNode(part, { depth: depth + 1, budget });
   if (operator === "not") return { type: "not", part: below(operand) };
   if (operator === "and" || operator === "or")
