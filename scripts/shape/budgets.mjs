@@ -59,6 +59,7 @@ export const THIRD_PARTY = {
   ],
   "context-mcp": ["@modelcontextprotocol/client"],
   "mcp-server": ["@modelcontextprotocol/server"],
+  rag: ["mammoth", "unpdf"],
   "telemetry-otel": ["@opentelemetry/api"],
 };
 
