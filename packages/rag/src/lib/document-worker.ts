@@ -4,9 +4,10 @@ import { parentPort, workerData } from "node:worker_threads";
 import { inflateRawSync } from "node:zlib";
 import type { WorkerAnswer, WorkerTask } from "./parse-in-worker.ts";
 
-const task = workerData as WorkerTask; // Proof: parse-in-worker.ts starts this thread, and nobody else does
-const answer = await parse(task).catch((cause: unknown): WorkerAnswer => toFailure(cause, task.format));
-parentPort?.postMessage(answer);
+const END_OF_DIRECTORY = 0x06054b50;
+const DIRECTORY_ENTRY = 0x02014b50;
+
+class TooLarge extends Error {}
 
 async function parse({ format, bytes, maxUnpackedBytes }: WorkerTask): Promise<WorkerAnswer> {
   if (format === "pdf") return { parts: await pagesOf(bytes, maxUnpackedBytes) };
@@ -34,11 +35,6 @@ async function pagesOf(bytes: Uint8Array, maxChars: number): Promise<readonly st
   }
   return pages;
 }
-
-class TooLarge extends Error {}
-
-const END_OF_DIRECTORY = 0x06054b50;
-const DIRECTORY_ENTRY = 0x02014b50;
 
 /** Whether the entries of a zip, unpacked, stay below a size; measured, since what they declare may be wrong. */
 function fitsUnpacked(bytes: Uint8Array, maxBytes: number): boolean {
@@ -76,3 +72,7 @@ function toFailure(cause: unknown, format: WorkerTask["format"]): WorkerAnswer {
     return { failed: "package_missing" };
   return { failed: "unreadable", message: cause instanceof Error ? cause.message : String(cause) };
 }
+
+const task = workerData as WorkerTask; // Proof: parse-in-worker.ts starts this thread, and nobody else does
+const answer = await parse(task).catch((cause: unknown): WorkerAnswer => toFailure(cause, task.format));
+parentPort?.postMessage(answer);

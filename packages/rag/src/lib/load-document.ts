@@ -61,7 +61,7 @@ export async function loadDocument(
       code: "too_large",
     });
   const type = baseType(mediaType) ?? typeByName(names) ?? typeByContent(content);
-  const loader = Object.hasOwn(loaders, type) ? loaders[type] : BINARY[type];
+  const loader = Object.hasOwn(loaders, type) ? loaders[type] : BINARY.get(type);
   if (loader !== undefined) {
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
     return { ...(await loader(bytes, { mediaType: type, signal })), mediaType: type };
@@ -75,10 +75,10 @@ export async function loadDocument(
   throw unsupported(`There is no loader for "${type.slice(0, 80)}".`);
 }
 
-const BINARY: Readonly<Record<string, Loader | undefined>> = {
-  [PDF]: pdfLoader(),
-  [DOCX]: docxLoader(),
-};
+const BINARY: ReadonlyMap<string, Loader> = new Map([
+  [PDF, pdfLoader()],
+  [DOCX, docxLoader()],
+]);
 
 function baseType(mediaType: string | undefined): string | undefined {
   return mediaType?.split(";")[0]?.trim().toLowerCase() || undefined;

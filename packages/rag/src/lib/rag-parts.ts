@@ -23,8 +23,8 @@ const MAX_OWNER_CHARS = 128;
 const MAX_METADATA_CHARS = 64 * 1024;
 // oxlint-disable-next-line no-control-regex -- control characters are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
-/** A NUL or half a surrogate pair as `JSON.stringify` writes it: no database takes them. */
-const UNSTORABLE = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f])/;
+/** A NUL as `JSON.stringify` writes it: not every database takes one. */
+const NUL = /(?:^|[^\\])(?:\\\\)*\\u0000/;
 
 /** Where an owner reads. */
 export function scopeOf({ owner, readOwners }: RagParts, filter?: MetadataFilter): ChunkScope {
@@ -55,7 +55,7 @@ function checkId(id: string, { what, most }: { readonly what: string; readonly m
   });
 }
 
-/** A copy of metadata, or of a text beside it. Throws `InputError` for what no store can keep. */
+/** A well-formed copy of metadata, or of a text beside it. Throws `InputError` for what no store can keep. */
 export function checkMetadata<T extends JsonObject | string>(metadata: T, what: string): T {
   const copy = copyStoreValue<T>(metadata);
   const json = JSON.stringify(copy);
@@ -66,6 +66,6 @@ export function checkMetadata<T extends JsonObject | string>(metadata: T, what: 
         code: "too_large",
       },
     );
-  if (UNSTORABLE.test(json)) throw new InputError(`${what} may hold no NUL and no half of a surrogate pair.`);
+  if (NUL.test(json)) throw new InputError(`${what} may hold no NUL.`);
   return copy;
 }

@@ -98,6 +98,8 @@ class Page {
   #lead = "";
   #verbatim = false;
   #inCell = false;
+  /** Cells that were opened since the last text. */
+  #cells = 0;
   #heading: { readonly level: number; start?: number; readonly from: number } | undefined;
   #title: string | undefined;
 
@@ -137,12 +139,12 @@ class Page {
   /** An empty cell keeps its place. */
   #enterCell(closes: boolean): void {
     this.#inCell = !closes;
-    if (!closes) this.#lead = this.#lead.endsWith("| ") ? `${this.#lead}| ` : "| ";
+    if (!closes) this.#cells += 1;
   }
 
   #leaveRow(): void {
     this.#inCell = false;
-    this.#lead = "";
+    this.#cells = 0;
   }
 
   /** A row of a table is one line, whatever its cells hold. */
@@ -173,10 +175,9 @@ class Page {
   #write(words: string): void {
     if (words === "") return;
     const space = this.#space && !this.#verbatim ? " " : "";
-    const gap =
-      this.#length === 0 ? "" : "\n".repeat(this.#breaks) || space || (this.#lead === "" ? "" : " ");
-    const lead = this.#lead;
-    [this.#breaks, this.#space, this.#lead] = [0, false, ""];
+    const lead = "| ".repeat(this.#cells) + this.#lead;
+    const gap = this.#length === 0 ? "" : "\n".repeat(this.#breaks) || space || (lead === "" ? "" : " ");
+    [this.#breaks, this.#space, this.#lead, this.#cells] = [0, false, "", 0];
     const start = this.#length + gap.length;
     if (this.#heading !== undefined) this.#heading.start ??= start;
     this.#parts.push(gap, lead, words);
