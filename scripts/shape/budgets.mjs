@@ -20,14 +20,15 @@ export const MIN_SOURCE_FILES = 30;
 
 /**
  * Lines of a package without its tests; packages that are not named here are only reported. Core, mcp-server,
- * adapter-local, adapter-anthropic and adapter-gemini stand above what architecture.md names: decisions/007-size-budgets.md.
+ * adapter-local, adapter-anthropic, adapter-gemini and store-sqlite stand above what architecture.md names: decisions/007-size-budgets.md.
  */
 export const PACKAGE_LINES = {
   core: 22500,
   "mcp-server": 1500,
-  "adapter-local": 1300,
+  "adapter-local": 1330,
   "adapter-anthropic": 800,
   "adapter-gemini": 870,
+  "store-sqlite": 1650,
   agents: 1200,
   workflows: 1200,
   memory: 1000,

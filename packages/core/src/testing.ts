@@ -8,11 +8,8 @@ export {
   memorySink,
   recordingLogger,
 } from "./lib/testing/fakes.ts";
-export {
-  type ChunkStoreFixture,
-  type ChunkStoreSuite,
-  describeChunkStore,
-} from "./lib/testing/describe-chunk-store.ts";
+export type { ChunkStoreFixture } from "./lib/testing/chunk-store-situation.ts";
+export { type ChunkStoreSuite, describeChunkStore } from "./lib/testing/describe-chunk-store.ts";
 export { type ProviderFixture, describeContextProvider } from "./lib/testing/describe-context-provider.ts";
 export { type RunStoreSuite, describeRunStore } from "./lib/testing/describe-run-store.ts";
 export { type StoreFixture, describeStore } from "./lib/testing/describe-store.ts";

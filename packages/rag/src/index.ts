@@ -17,12 +17,7 @@ export {
   type GeminiEmbedderOptions,
   type OpenAIEmbedderOptions,
 } from "./lib/embedders.ts";
-export {
-  type EvaluationOptions,
-  evaluateRetrieval,
-  type RetrievalScores,
-  type RetrievalSet,
-} from "./lib/evaluate-retrieval.ts";
+export { evaluateRetrieval, type RetrievalCase, type RetrievalQuality } from "./lib/evaluate-retrieval.ts";
 export type { HttpEmbedderOptions } from "./lib/http-embedder.ts";
 export type { IngestInput, IngestOptions, IngestProgress, IngestResult } from "./lib/ingest-document.ts";
 export type { LoadedDocument, Loader, LoaderContext } from "./lib/loaded-document.ts";

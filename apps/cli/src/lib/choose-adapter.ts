@@ -1,6 +1,6 @@
 /** Which model answers: what was asked for, else a key, else a local server, else the offline adapter. */
 
-import type { LocalServer } from "@openfunctions/adapter-local";
+import type { FoundServer, LocalServer } from "@openfunctions/adapter-local";
 import { type AIAdapter, ConfigError } from "@openfunctions/core";
 import {
   HOSTED_PROVIDERS,
@@ -114,8 +114,13 @@ async function localByEnvironment(server: LocalServer, choice: Choice): Promise<
   if (baseUrl === undefined) return undefined;
   const { probeLocal } = await loadLocal();
   const place = { server, baseUrl: baseUrl.replace(/\/+$/, "") };
-  const model = namedModel(choice) ?? (await probeLocal({ servers: [place] }))[0]?.models[0];
-  if (model !== undefined) return makeLocal({ ...place, model }, { choice, reason: "LOCAL_BASE_URL is set" });
+  const named = namedModel(choice);
+  const reason = "LOCAL_BASE_URL is set";
+  if (named !== undefined) return makeLocal({ ...place, model: named }, { choice, reason });
+  const [found] = await probeLocal({ servers: [place] });
+  const model = found === undefined ? undefined : bestModel(found);
+  if (found !== undefined && model !== undefined)
+    return makeLocal({ ...place, model, ...streamingOf(found) }, { choice, reason });
   throw new ConfigError("LOCAL_BASE_URL is set, and no server there answers with a list of models.", {
     code: "no_model",
     hint: "Start the server, set LOCAL_MODEL, or leave LOCAL_BASE_URL out.",
@@ -125,14 +130,30 @@ async function localByEnvironment(server: LocalServer, choice: Choice): Promise<
 async function localByProbe(id: LocalServer, choice: Choice): Promise<ChosenModel | undefined> {
   const { probeLocal } = await loadLocal();
   const found = (await probeLocal()).find(({ server }) => id === "local" || server === id);
-  const model = namedModel(choice) ?? found?.models[0];
-  if (found === undefined || model === undefined) return undefined;
+  if (found === undefined) return undefined;
+  const model = namedModel(choice) ?? bestModel(found);
+  if (model === undefined) return undefined;
   const { server, baseUrl } = found;
-  return makeLocal({ server, baseUrl, model }, { choice, reason: `${server} answers at ${baseUrl}` });
+  const place = { server, baseUrl, model, ...streamingOf(found) };
+  return makeLocal(place, { choice, reason: `${server} answers at ${baseUrl}` });
+}
+
+/** The first model that says it takes tools, else the first. */
+function bestModel({ models, toolModels }: FoundServer): string | undefined {
+  return toolModels?.[0] ?? models[0];
+}
+
+function streamingOf({ streamsTools }: FoundServer): { readonly stream?: "without_tools" } {
+  return streamsTools ? {} : { stream: "without_tools" };
 }
 
 async function makeLocal(
-  place: { readonly server: LocalServer; readonly baseUrl: string; readonly model: string },
+  place: {
+    readonly server: LocalServer;
+    readonly baseUrl: string;
+    readonly model: string;
+    readonly stream?: "without_tools";
+  },
   { choice, reason }: { readonly choice: Choice; readonly reason: string },
 ): Promise<ChosenModel> {
   const { createLocalAdapter } = await loadLocal();

@@ -2,7 +2,7 @@
 
 import { access, constants, mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { probeLocal } from "@openfunctions/adapter-local";
+import { type FoundServer, probeLocal } from "@openfunctions/adapter-local";
 import type { EffectEntry } from "@openfunctions/core";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { describeEffect } from "./command-effects.ts";
@@ -84,10 +84,18 @@ async function checkLocalServers(): Promise<Finding> {
   const detail =
     servers.length === 0
       ? "none answers; the offline adapter works without"
-      : servers
-          .map(({ server, baseUrl, models: [model] }) => `${server} at ${baseUrl}, model ${model}`)
-          .join("; ");
+      : servers.map(describeServer).join("; ");
   return { check: "Local model servers", ok: true, detail };
+}
+
+function describeServer({ server, baseUrl, models, toolModels, streamsTools }: FoundServer): string {
+  const tools =
+    toolModels === undefined
+      ? `model ${models[0]}`
+      : toolModels.length === 0
+        ? `model ${models[0]}, none takes tools`
+        : `model ${toolModels[0]}, which takes tools`;
+  return `${server} at ${baseUrl}, ${tools}${streamsTools ? "" : ", not while streaming"}`;
 }
 
 /** Who answers where no --provider is given. */

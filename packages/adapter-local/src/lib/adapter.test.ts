@@ -1,12 +1,10 @@
 /** The adapter for local servers passes the conformance suite over HTTP; what is its own is tested below. */
 
-import { createServer } from "node:http";
 import { describeAdapter, startFakeModelServer } from "@openfunctions/core/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { SUITES } from "./__fixtures__/suites.ts";
 import { createLocalAdapter } from "./adapter.ts";
 import { createOfflineAdapter } from "./offline-adapter.ts";
-import { probeLocal } from "./probe-local.ts";
 
 for (const [name, suite] of Object.entries(SUITES)) describeAdapter(name, suite, { describe, it });
 
@@ -100,40 +98,6 @@ describe("the local adapter", () => {
       code: "call_as_text",
       detail: expect.stringContaining("get_weather"),
     });
-  });
-});
-
-describe("probeLocal", () => {
-  it("finds what answers with models, in a fixed order, and ignores everything else", async () => {
-    const answers = ['{"data":[{"id":"llama"},{"id":"qwen"}]}', "<html>", '{"data":[]}'];
-    const servers = await Promise.all(
-      answers.map(async (body) => {
-        const server = createServer((_request, response) => response.end(body));
-        await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-        open.push(() => new Promise((resolve) => void server.close(() => resolve())));
-        const address = server.address();
-        return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/v1`;
-      }),
-    );
-    const [good = "", html = "", empty = ""] = servers;
-    const places = [
-      { server: "vllm" as const, baseUrl: html },
-      { server: "ollama" as const, baseUrl: good },
-      { server: "llamacpp" as const, baseUrl: empty },
-      { server: "lmstudio" as const, baseUrl: "http://127.0.0.1:1/v1" },
-    ];
-    expect(await probeLocal({ servers: places })).toEqual([
-      { server: "ollama", baseUrl: good, models: ["llama", "qwen"] },
-    ]);
-  });
-
-  it("does not wait longer than asked", async () => {
-    const server = createServer(() => {});
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    open.push(() => new Promise((resolve) => (server.closeAllConnections(), server.close(() => resolve()))));
-    const address = server.address();
-    const baseUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/v1`;
-    expect(await probeLocal({ servers: [{ server: "ollama", baseUrl }], timeoutMs: 30 })).toEqual([]);
   });
 });
 

@@ -11,11 +11,11 @@ import {
 import {
   type ModelCall,
   type RequestLimits,
-  type StreamDecoder,
   type WireSource,
   UNKNOWN_ABILITIES,
   chatCodec,
   codedCall,
+  defined,
   failureReading,
   requestWithRetry,
   wireSource,
@@ -23,6 +23,7 @@ import {
 import { LineReader } from "./line-reader.ts";
 import { OLLAMA_ABILITIES, OLLAMA_EFFORTS, ollamaCodec, ollamaUrl } from "./ollama-wire.ts";
 import { LOCAL_SERVERS, type LocalServer } from "./quirks.ts";
+import { watchForTextCalls } from "./text-calls.ts";
 import { HttpStatusFailure, toLocalError } from "./to-error.ts";
 
 /** Options of `createLocalAdapter`. */
@@ -35,8 +36,16 @@ export interface LocalAdapterOptions {
   readonly baseUrl?: string;
   /** Default: `LOCAL_API_KEY`, then none. */
   readonly apiKey?: string;
-  /** False asks for one JSON body, for servers that drop tools while streaming. Default true. */
-  readonly stream?: boolean;
+  /**
+   * False asks for one JSON body; "without_tools" does so where tools are offered and says so with the warning
+   * `not_streamed`, for servers that drop tools while streaming (`probeLocal` tells which). Default true.
+   */
+  readonly stream?: boolean | "without_tools";
+  /**
+   * True makes a call of a reply that is nothing but the JSON of one, as small models write it; text that may be one is
+   * then held back until it ends. Default false: it stays text, with the warning `call_as_text`.
+   */
+  readonly parseTextCalls?: boolean;
   /** Ollama: the context window to load the model with, in tokens. Default: the server's, often below the model's. */
   readonly contextTokens?: number;
   /** Ollama: how long the model stays loaded; seconds, or text as in "10m". Default: the server's. */
@@ -94,6 +103,12 @@ export function createLocalAdapter(options: LocalAdapterOptions = {}): AIAdapter
   });
 }
 
+const NOT_STREAMED: ModelEvent = {
+  type: "warning",
+  code: "not_streamed",
+  detail: "The server drops tools while it streams, so the reply came in one piece.",
+};
+
 interface Context {
   readonly options: LocalAdapterOptions;
   readonly server: LocalServer;
@@ -107,8 +122,12 @@ interface Context {
 function prepare(request: ModelRequest, context: Context): ModelCall {
   const { options, server: provider, model, apiKey, isNative } = context;
   const { quirks } = LOCAL_SERVERS[provider];
-  const { stream = true } = options;
-  const codec = isNative ? ollamaCodec(options) : chatCodec(quirks, { stream });
+  const hasTools = request.tools !== undefined && request.tools.length > 0;
+  const stream = options.stream === "without_tools" ? !hasTools : (options.stream ?? true);
+  const { contextTokens, keepAlive } = options;
+  const codec = isNative
+    ? ollamaCodec(defined({ contextTokens, keepAlive, stream }))
+    : chatCodec(quirks, { stream });
   const can = isNative ? OLLAMA_ABILITIES : UNKNOWN_ABILITIES;
   const reasoning = isNative ? OLLAMA_EFFORTS : "none";
   return codedCall(request, {
@@ -116,12 +135,14 @@ function prepare(request: ModelRequest, context: Context): ModelCall {
     codec: {
       encode: codec.encode,
       decoder: (decoding, encoded) =>
-        watchForTextCalls(
-          codec.decoder(decoding, encoded),
-          encoded.plan.tools.map((tool) => tool.name),
-        ),
+        watchForTextCalls(codec.decoder(decoding, encoded), {
+          tools: encoded.plan.tools.map((tool) => tool.name),
+          parse: options.parseTextCalls === true,
+          restore: decoding.restore,
+        }),
     },
     failures: failureReading(provider, { ...options, apiKey }),
+    warnings: stream || options.stream === false ? [] : [NOT_STREAMED],
     send: (body, signal) => send(context, JSON.stringify(body), signal),
     toError: toLocalError,
   });
@@ -147,56 +168,4 @@ async function send(
   });
   if (!response.ok) throw new HttpStatusFailure(response.status, response.headers, await response.text());
   return wireSource(response, isNative ? new LineReader() : undefined);
-}
-
-/** The most text that is looked at: a call written as text is the whole reply, and short. */
-const MAX_WATCHED_CHARS = 4_000;
-
-/**
- * Small models write a call as text instead of making it. Text that is a JSON object naming an offered tool raises
- * the warning `call_as_text`; it stays text, since text is no permission to run anything.
- */
-function watchForTextCalls(decoder: StreamDecoder, tools: readonly string[]): StreamDecoder {
-  let text = "";
-  const watch = (out: ModelEvent[], from: number): void => {
-    for (const event of out.slice(from)) {
-      if (event.type === "text_delta" && text.length < MAX_WATCHED_CHARS) text += event.text;
-    }
-    const end = out.findIndex((event, index) => index >= from && event.type === "finish");
-    const name = end === -1 ? undefined : calledInText(text, tools);
-    if (name !== undefined)
-      out.splice(end, 0, {
-        type: "warning",
-        code: "call_as_text",
-        detail: `The model wrote a call of "${name}" as text.`,
-      });
-  };
-  return {
-    get finished() {
-      return decoder.finished;
-    },
-    push: (event, out) => {
-      const from = out.length;
-      decoder.push(event, out);
-      watch(out, from);
-    },
-    end: (out) => {
-      const from = out.length;
-      decoder.end(out);
-      watch(out, from);
-    },
-  };
-}
-
-function calledInText(text: string, tools: readonly string[]): string | undefined {
-  const bare = text.trim().replace(/^```(?:json)?\s*|\s*```$/g, "");
-  if (!bare.startsWith("{") || tools.length === 0) return undefined;
-  try {
-    const { name, tool, function: called } = JSON.parse(bare);
-    const named = typeof called === "object" && called !== null ? called.name : (name ?? tool ?? called);
-    return tools.find((known) => known === named);
-  } catch {
-    // Text that is not JSON is just text.
-    return undefined;
-  }
 }

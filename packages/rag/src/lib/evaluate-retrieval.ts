@@ -1,67 +1,82 @@
-/** How good a search is, on questions with judged answers: nDCG, recall and MRR as trec_eval counts them. */
+/** How well a search finds what people judged relevant: the measures that public collections are told in. */
 
 import { InputError } from "@openfunctions/core";
 
-/** Queries by id, and which documents answer them how well (0 is not at all). */
-export interface RetrievalSet {
-  readonly queries: ReadonlyMap<string, string>;
-  readonly judgements: ReadonlyMap<string, ReadonlyMap<string, number>>;
+/** A search and what it should find. */
+export interface RetrievalCase {
+  readonly queries: Iterable<{ readonly id: string; readonly text: string }>;
+  /** The grades of documents by query id: above 0 is relevant, and more is better. */
+  readonly relevant: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** The ids of documents, best first, at most `limit`. */
+  readonly search: (text: string, limit: number) => Promise<readonly string[]>;
+  /** How far down recall looks. Default 10 and 100. The first relevant document counts down to the last of them. */
+  readonly k?: readonly number[];
 }
 
-/** Means over the queries that have an answer; from 0 to 1. */
-export interface RetrievalScores {
-  readonly cutoff: number;
-  /** Queries with at least one document that answers them; the others are not asked. */
-  readonly queries: number;
-  /** Gains as judged, discounted by log2(rank + 1), against the best order there is. */
-  readonly ndcg: number;
-  /** The share of the documents that answer a query among the first `cutoff`. */
-  readonly recall: number;
-  /** One over the rank of the first document that answers; 0 below the cutoff. */
+/** Means over all queries that have a relevant document, each from 0 to 1. */
+export interface RetrievalQuality {
+  /** Normalised discounted cumulative gain of the first ten: the gain is the grade, the discount log2(rank + 1). */
+  readonly ndcg10: number;
+  /** The share of the relevant documents among the first k, by k. */
+  readonly recall: { readonly [k: number]: number };
+  /** One over the rank of the first relevant document; 0 where none was found. */
   readonly mrr: number;
+  /** How many queries were counted. */
+  readonly queries: number;
 }
 
-/** How a search is judged. */
-export interface EvaluationOptions {
-  /** How many documents count. Default 10. */
-  readonly cutoff?: number;
-  readonly signal?: AbortSignal;
-  /** Called after each query. */
-  readonly onProgress?: (done: number, of: number) => void;
-}
+const NDCG_DEPTH = 10;
 
 /**
- * Asks every query. `search` gives the ids of documents, best first; a document that comes again counts once. Throws
- * `InputError` where no query has an answer.
+ * Asks every query that has a relevant document, one after the other. A document that a search gives twice counts
+ * where it came first. Throws `InputError` for a k that is no whole number above 0, and where no query counts.
  */
-export async function evaluateRetrieval(
-  search: (query: string) => Promise<readonly string[]>,
-  { queries, judgements }: RetrievalSet,
-  { cutoff = 10, signal, onProgress }: EvaluationOptions = {},
-): Promise<RetrievalScores> {
-  if (!Number.isInteger(cutoff) || cutoff < 1)
-    throw new InputError(`"cutoff" is ${String(cutoff)}; use a whole number above 0.`);
-  const asked = [...queries].flatMap(([id, query]) => {
-    const gains = [...(judgements.get(id) ?? [])].filter(([, gain]) => gain > 0);
-    return gains.length === 0 ? [] : [{ query, gains: new Map(gains) }];
-  });
-  if (asked.length === 0) throw new InputError("No query of the set has a document that answers it.");
-  let [ndcg, recall, mrr] = [0, 0, 0];
-  for (const [index, { query, gains }] of asked.entries()) {
-    signal?.throwIfAborted();
-    const ranked = [...new Set(await search(query))].slice(0, cutoff);
-    const found = ranked.map((id) => gains.get(id) ?? 0);
-    const best = [...gains.values()].toSorted((left, right) => right - left).slice(0, cutoff);
-    const first = found.findIndex((gain) => gain > 0);
-    ndcg += discounted(found) / discounted(best);
-    recall += found.filter((gain) => gain > 0).length / gains.size;
-    mrr += first === -1 ? 0 : 1 / (first + 1);
-    onProgress?.(index + 1, asked.length);
+export async function evaluateRetrieval({
+  queries,
+  relevant,
+  search,
+  k = [10, 100],
+}: RetrievalCase): Promise<RetrievalQuality> {
+  for (const one of k)
+    if (!Number.isInteger(one) || one < 1)
+      throw new InputError(`"k" holds ${String(one)}; use whole numbers above 0.`);
+  const depth = Math.max(NDCG_DEPTH, ...k);
+  const each: RetrievalQuality[] = [];
+  for (const { id, text } of queries) {
+    const grades = new Map([...(relevant.get(id) ?? [])].filter(([, grade]) => grade > 0));
+    if (grades.size === 0) continue;
+    const found = [...new Set(await search(text, depth))].slice(0, depth);
+    each.push(qualityOf(found, { grades, k }));
   }
-  const count = asked.length;
-  return { cutoff, queries: count, ndcg: ndcg / count, recall: recall / count, mrr: mrr / count };
+  if (each.length === 0)
+    throw new InputError("No query has a relevant document, so there is nothing to measure.");
+  const mean = (valueOf: (one: RetrievalQuality) => number): number =>
+    each.reduce((sum, one) => sum + valueOf(one), 0) / each.length;
+  return {
+    ndcg10: mean(({ ndcg10 }) => ndcg10),
+    recall: Object.fromEntries(k.map((one) => [one, mean(({ recall }) => recall[one] ?? 0)])),
+    mrr: mean(({ mrr }) => mrr),
+    queries: each.length,
+  };
+}
+
+function qualityOf(
+  found: readonly string[],
+  { grades, k }: { readonly grades: ReadonlyMap<string, number>; readonly k: readonly number[] },
+): RetrievalQuality {
+  const gains = found.map((id) => grades.get(id) ?? 0);
+  const best = [...grades.values()].sort((left, right) => right - left);
+  const first = gains.findIndex((gain) => gain > 0);
+  const share = (depth: number): number =>
+    gains.slice(0, depth).filter((gain) => gain > 0).length / grades.size;
+  return {
+    ndcg10: discounted(gains) / discounted(best),
+    recall: Object.fromEntries(k.map((one) => [one, share(one)])),
+    mrr: first === -1 ? 0 : 1 / (first + 1),
+    queries: 1,
+  };
 }
 
 function discounted(gains: readonly number[]): number {
-  return gains.reduce((sum, gain, index) => sum + gain / Math.log2(index + 2), 0);
+  return gains.slice(0, NDCG_DEPTH).reduce((sum, gain, index) => sum + gain / Math.log2(index + 2), 0);
 }

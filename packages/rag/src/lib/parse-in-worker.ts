@@ -49,6 +49,8 @@ export async function parseInWorker(
     workerData,
     transferList: [bytes.buffer],
     env: {},
+    // A flag of a program that was given as text; a thread is a file.
+    execArgv: process.execArgv.filter((flag) => !flag.startsWith("--input-type")),
     stdout: true,
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },

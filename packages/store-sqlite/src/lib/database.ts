@@ -4,6 +4,9 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { OpenFunctionsError, StoreError } from "@openfunctions/core";
 import { storeClosed } from "@openfunctions/core/stores";
 
+/** Filters make statements without end; the oldest are prepared anew. */
+const MAX_STATEMENTS = 256;
+
 /** How a connection behaves. */
 export interface DatabaseOptions {
   readonly file: string;
@@ -57,6 +60,15 @@ export class Database {
   /** All rows. */
   all(sql: string, parameters: readonly Parameter[] = []): readonly Row[] {
     return this.#try(() => this.#prepare(sql).all(...parameters.map(toInput)));
+  }
+
+  /** Rows one after the other. Whoever stops early leaves nothing open. */
+  *each(sql: string, parameters: readonly Parameter[]): Generator<Row, void> {
+    try {
+      yield* this.#prepare(sql).iterate(...parameters.map(toInput));
+    } catch (cause) {
+      throw toStoreError(cause, this.#file);
+    }
   }
 
   /** How many rows were changed. */
@@ -135,6 +147,8 @@ export class Database {
     if (known !== undefined) return known;
     const statement = this.#connection.prepare(sql);
     this.#statements.set(sql, statement);
+    const [oldest] = this.#statements.keys();
+    if (this.#statements.size > MAX_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
     return statement;
   }
 

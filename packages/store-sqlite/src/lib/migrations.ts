@@ -52,6 +52,52 @@ CREATE TABLE openfunctions_run_redactions (
   PRIMARY KEY (run_id, n)
 ) STRICT, WITHOUT ROWID;
 `,
+  `
+CREATE TABLE openfunctions_chunk_stores (
+  n INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  -- What its vectors are made with, and how often one came, changed or left.
+  model TEXT,
+  dimensions INTEGER,
+  changes INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- The last changes, for processes that hold the vectors in memory.
+CREATE TABLE openfunctions_vector_changes (
+  store INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  PRIMARY KEY (store, change)
+) STRICT, WITHOUT ROWID;
+
+-- Ids, owners and sources are bytes as the keys of values are. A record is what was written, in JSON.
+CREATE TABLE openfunctions_documents (
+  n INTEGER PRIMARY KEY,
+  store INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  owner BLOB NOT NULL,
+  source BLOB NOT NULL,
+  record TEXT NOT NULL,
+  UNIQUE (store, id)
+) STRICT;
+CREATE INDEX openfunctions_documents_by_source ON openfunctions_documents (store, owner, source, id);
+
+-- Their words are in openfunctions_words_<store>, which is made with the store. A vector is 32-bit floats.
+CREATE TABLE openfunctions_chunks (
+  n INTEGER PRIMARY KEY,
+  store INTEGER NOT NULL,
+  document INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  start_at INTEGER NOT NULL,
+  end_at INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  record TEXT NOT NULL,
+  vector BLOB,
+  UNIQUE (store, id)
+) STRICT;
+CREATE INDEX openfunctions_chunks_by_document ON openfunctions_chunks (document, start_at);
+CREATE INDEX openfunctions_chunks_by_hash ON openfunctions_chunks (store, hash);
+CREATE INDEX openfunctions_chunks_without_vector ON openfunctions_chunks (store, id) WHERE vector IS NULL;
+`,
 ];
 
 const HISTORY = `

@@ -2,10 +2,22 @@
 
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ConfigError, type Json, type RunStore, type Store, StoreError } from "@openfunctions/core";
+import {
+  type ApprovalStore,
+  ConfigError,
+  createApprovalStore,
+  createEffectLedger,
+  type EffectLedger,
+  type Json,
+  type RunStore,
+  type Store,
+  StoreError,
+} from "@openfunctions/core";
+import type { ChunkStore } from "@openfunctions/core/search";
 import { RunBells, storeClosed } from "@openfunctions/core/stores";
 import { Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
+import { SqliteChunkStore } from "./sqlite-chunk-store.ts";
 import { SqliteRunStore } from "./sqlite-run-store.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
@@ -27,6 +39,12 @@ export interface SqliteStores {
   /** The store of this name. Throws `ConfigError` `bad_store_name`. */
   store<T extends Json = Json>(name: string): Store<T>;
   runStore(): RunStore;
+  /** The documents of this name, cut into chunks. Throws `ConfigError` `bad_store_name`. */
+  chunkStore(name: string): ChunkStore;
+  /** Effects of calls, in the store `effects`. */
+  ledger(): EffectLedger;
+  /** Tickets of calls that wait for a person, in the store `approvals`. */
+  approvals(): ApprovalStore;
   /** Closes the file and ends the use of all its stores; calling it again does nothing. */
   close(): Promise<void>;
 }
@@ -59,6 +77,9 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> 
   return {
     store: (name) => new SqliteStore(use(), name),
     runStore: () => new SqliteRunStore(use(), bells),
+    chunkStore: (name) => new SqliteChunkStore(use(), name),
+    ledger: () => createEffectLedger(new SqliteStore(use(), "effects")),
+    approvals: () => createApprovalStore(new SqliteStore(use(), "approvals")),
     close: async () => {
       closed = true;
       database.close();

@@ -4,6 +4,7 @@ import type { Json, Store, StoreChange, StorePage, StoreQuery } from "@openfunct
 import { InputError } from "@openfunctions/core";
 import { checkStoreKey, checkStoreName, copyStoreValue, storeClosed } from "@openfunctions/core/stores";
 import type { Database, Row } from "./database.ts";
+import { fromKeyBytes, toKeyBytes } from "./key-bytes.ts";
 
 const DEFAULT_PAGE = 100;
 
@@ -35,27 +36,29 @@ export class SqliteStore<T extends Json> implements Store<T> {
 
   async has(key: string): Promise<boolean> {
     const sql = "SELECT 1 FROM openfunctions_values WHERE store = ? AND key = ?";
-    return this.#open(key).get(sql, [this.#name, toBytes(key)]) !== undefined;
+    return this.#open(key).get(sql, [this.#name, toKeyBytes(key)]) !== undefined;
   }
 
   async list({ prefix = "", limit = DEFAULT_PAGE, cursor }: StoreQuery = {}): Promise<StorePage<T>> {
     const database = this.#open();
     if (!Number.isInteger(limit) || limit < 1)
       throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
-    const first = toBytes(prefix);
+    const first = toKeyBytes(prefix);
     const rows = database.all(
       `SELECT key, value FROM openfunctions_values
        WHERE store = ? AND key >= ? AND key > ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?`,
       [
         this.#name,
         first,
-        cursor === undefined ? Buffer.alloc(0) : toBytes(cursor),
+        cursor === undefined ? Buffer.alloc(0) : toKeyBytes(cursor),
         first.length,
         first,
         limit + 1,
       ],
     );
-    const entries = rows.slice(0, limit).map((row): [string, T] => [toKey(row), this.#parse(row)]);
+    const entries = rows
+      .slice(0, limit)
+      .map((row): [string, T] => [fromKeyBytes(row["key"]), this.#parse(row)]);
     const last = entries.at(-1);
     return rows.length > limit && last !== undefined ? { entries, cursor: last[0] } : { entries };
   }
@@ -101,32 +104,22 @@ export class SqliteStore<T extends Json> implements Store<T> {
 
   #read(database: Database, key: string): T | undefined {
     const sql = "SELECT value FROM openfunctions_values WHERE store = ? AND key = ?";
-    const row = database.get(sql, [this.#name, toBytes(key)]);
+    const row = database.get(sql, [this.#name, toKeyBytes(key)]);
     return row === undefined ? undefined : this.#parse(row);
   }
 
   #write(database: Database, key: string, value: T): void {
     const sql = `INSERT INTO openfunctions_values (store, key, value) VALUES (?, ?, ?)
       ON CONFLICT (store, key) DO UPDATE SET value = excluded.value`;
-    database.run(sql, [this.#name, toBytes(key), JSON.stringify(value)]);
+    database.run(sql, [this.#name, toKeyBytes(key), JSON.stringify(value)]);
   }
 
   #remove(database: Database, key: string): boolean {
     const sql = "DELETE FROM openfunctions_values WHERE store = ? AND key = ?";
-    return database.run(sql, [this.#name, toBytes(key)]) > 0;
+    return database.run(sql, [this.#name, toKeyBytes(key)]) > 0;
   }
 
   #parse(row: Row): T {
     return JSON.parse(String(row["value"])) as T; // Proof: only values of T are ever written under this name
   }
-}
-
-/** UTF-16 big endian: SQLite compares bytes, and these are ordered as JavaScript orders strings. */
-function toBytes(key: string): Buffer {
-  return Buffer.from(key, "utf16le").swap16();
-}
-
-function toKey(row: Row): string {
-  const bytes = row["key"];
-  return bytes instanceof Uint8Array ? Buffer.from(bytes).swap16().toString("utf16le") : "";
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { Chunk, NewChunk } from "../chunk-store.ts";
 import { OpenFunctionsError } from "../errors.ts";
 import { SAMPLE_EMBEDDING, sampleDocument } from "./chunk-store-samples.ts";
-import type { ChunkStoreTest } from "./describe-chunk-store.ts";
+import type { ChunkStoreTest } from "./chunk-store-situation.ts";
 
 const ADA = { owners: ["ada"] } as const;
 const BOB = { owners: ["bob"] } as const;
@@ -226,7 +226,10 @@ function describeLife(test: ChunkStoreTest): void {
   test("keeps what was written for whoever opens it next", async ({ store, reopen }) => {
     const { document, chunks } = sampleDocument("d1", ["lasting words"]);
     await store.replace(document, chunks);
-    if (reopen === undefined) return void assert.equal(store.durability, "memory");
+    if (reopen === undefined) {
+      assert.equal(store.durability, "memory");
+      return;
+    }
     const again = await reopen();
     try {
       assert.deepEqual(await again.getDocument(ADA, "d1"), document);

@@ -1,21 +1,9 @@
 /** The contract suite of `ChunkStore`: every implementation runs it. */
 
-import type { ChunkStore } from "../chunk-store.ts";
+import type { ChunkStoreFixture, ChunkStoreTest } from "./chunk-store-situation.ts";
 import { describeChunkSearch } from "./chunk-store-search-cases.ts";
 import { describeChunkWrites } from "./chunk-store-write-cases.ts";
 import type { SuiteRunner } from "./suite-runner.ts";
-
-/** What a test is given: a store that is empty, and where state lasts, the same store opened again. */
-export interface ChunkStoreFixture {
-  readonly store: ChunkStore;
-  /** Opens the same place a second time; left out where nothing lasts. */
-  readonly reopen?: () => Promise<ChunkStore>;
-  /** Releases what `make` opened besides the store. */
-  readonly release?: () => Promise<void>;
-}
-
-/** A test of the suite. */
-export type ChunkStoreTest = (title: string, body: (fixture: ChunkStoreFixture) => Promise<void>) => unknown;
 
 /** A chunk store to put to the test. */
 export interface ChunkStoreSuite {
