@@ -23,7 +23,7 @@ export type { IngestInput, IngestOptions, IngestProgress, IngestResult } from ".
 export type { LoadedDocument, Loader, LoaderContext } from "./lib/loaded-document.ts";
 export { createMemoryChunkStore } from "./lib/memory-chunk-store.ts";
 export { docxLoader, pdfLoader } from "./lib/office-loaders.ts";
-export type { ParseLimits } from "./lib/parse-in-worker.ts";
+export type { ParseLimits } from "./lib/parse-document.ts";
 export {
   createRAG,
   type ListOptions,

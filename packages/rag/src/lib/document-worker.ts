@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { inflateRawSync } from "node:zlib";
-import type { WorkerAnswer, WorkerTask } from "./parse-in-worker.ts";
+import type { WorkerAnswer, WorkerTask } from "./parse-document.ts";
 
 const END_OF_DIRECTORY = 0x06054b50;
 const DIRECTORY_ENTRY = 0x02014b50;
@@ -73,6 +73,6 @@ function toFailure(cause: unknown, format: WorkerTask["format"]): WorkerAnswer {
   return { failed: "unreadable", message: cause instanceof Error ? cause.message : String(cause) };
 }
 
-const task = workerData as WorkerTask; // Proof: parse-in-worker.ts starts this thread, and nobody else does
+const task = workerData as WorkerTask; // Proof: parse-document.ts starts this thread, and nobody else does
 const answer = await parse(task).catch((cause: unknown): WorkerAnswer => toFailure(cause, task.format));
 parentPort?.postMessage(answer);

@@ -1,13 +1,13 @@
 /** Loaders of formats that a package reads: PDF by unpdf, DOCX by mammoth. Neither is installed with this one. */
 
 import type { Loader } from "./loaded-document.ts";
-import { type ParseLimits, parseInWorker } from "./parse-in-worker.ts";
+import { type ParseLimits, parseDocument } from "./parse-document.ts";
 import { readHtml } from "./read-html.ts";
 
 /** A loader of PDF, with the pages of the text. Needs the package `unpdf`. */
 export function pdfLoader(limits: ParseLimits = {}): Loader {
   return async (bytes, { signal }) => {
-    const parts = await parseInWorker({ format: "pdf", bytes }, limits, signal);
+    const parts = await parseDocument({ format: "pdf", bytes }, limits, signal);
     const pages: number[] = [];
     let length = 0;
     for (const part of parts) {
@@ -25,7 +25,7 @@ export function pdfLoader(limits: ParseLimits = {}): Loader {
 /** A loader of DOCX, with the headings of the text. Needs the package `mammoth`. */
 export function docxLoader(limits: ParseLimits = {}): Loader {
   return async (bytes, { signal }) => {
-    const parts = await parseInWorker({ format: "docx", bytes }, limits, signal);
+    const parts = await parseDocument({ format: "docx", bytes }, limits, signal);
     return readHtml(parts.join(""));
   };
 }

@@ -35,7 +35,7 @@ const MIB = 1024 * 1024;
  * Parses a document. Throws `InputError` `too_large` where a limit ended it and `unsupported_media` where it cannot be
  * read, `ConfigError` `package_missing`, and the signal's reason on abort. The thread sees no environment and no output.
  */
-export async function parseInWorker(
+export async function parseDocument(
   task: Pick<WorkerTask, "format" | "bytes">,
   { timeoutMs = 60_000, maxUnpackedBytes = 200 * MIB, maxMemoryMb = 1_024 }: ParseLimits,
   signal: AbortSignal | undefined,
