@@ -2,6 +2,7 @@
 
 import { Command, type CommanderError } from "commander";
 import { addApprovals, addEffects } from "./command-approvals.ts";
+import { addRag } from "./command-rag.ts";
 import { addRuns } from "./command-runs.ts";
 import { EXIT } from "./output.ts";
 
@@ -36,6 +37,7 @@ export function createProgram(version: string): Command {
   addApprovals(program, withFrom);
   addEffects(program);
   addRuns(program, withFrom);
+  addRag(program);
   addMcp(program);
   addTools(program);
   addCreate(program);
