@@ -20,7 +20,7 @@ export const MIN_SOURCE_FILES = 30;
 
 /**
  * Lines of a package without its tests; packages that are not named here are only reported. Core, mcp-server,
- * adapter-local, adapter-anthropic, adapter-gemini and store-sqlite stand above what architecture.md names: decisions/007-size-budgets.md.
+ * adapter-local, adapter-anthropic, adapter-gemini, store-sqlite and rag stand above what architecture.md names: decisions/007-size-budgets.md.
  */
 export const PACKAGE_LINES = {
   core: 22500,
@@ -32,7 +32,7 @@ export const PACKAGE_LINES = {
   agents: 1200,
   workflows: 1200,
   memory: 1000,
-  rag: 1800,
+  rag: 3050,
   "chat-agent": 1500,
 };
 export const PACKAGE_LINES_BY_PREFIX = { "adapter-": 600, "store-": 1500 };
