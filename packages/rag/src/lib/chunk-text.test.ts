@@ -113,11 +113,33 @@ describe("chunkText", () => {
     for (const { content } of chunks) expect(content).toMatch(/^This is sentence \d+\..*\. $/s);
   });
 
+  it("shares nothing of a sentence that was cut", () => {
+    const text = `${"word ".repeat(30)}last. Next one is here. Then comes one more. And this one. And that.`;
+    const chunks = chunkText(text, { size: 60, overlap: 55 });
+    expect(joined(chunks)).toBe(text);
+    expect(chunks.map(({ content }) => content.split(" ").slice(0, 2).join(" "))).toEqual([
+      "word word",
+      "word word",
+      "word word",
+      "Next one",
+      "Then comes",
+    ]);
+    expect(shared(chunks).slice(0, 3)).toEqual([0, 0, 0]);
+  });
+
   it("ends no sentence after an abbreviation or a soft line end", () => {
     const text = "Dr. Smith met Prof. Jones of the U.S. embassy\nat noon. They ate.";
     expect(chunkText(text, { size: 60, overlap: 0 }).map(({ content }) => content)).toEqual([
       "Dr. Smith met Prof. Jones of the U.S. embassy\nat noon. ",
       "They ate.",
+    ]);
+  });
+
+  it.each(["Dr. Smith ate.", "J. Smith paid.", "Ja, z. B. Tee."])("keeps %s in one", (sentence) => {
+    const text = `One. ${sentence}`;
+    expect(chunkText(text, { size: 14, overlap: 0 }).map(({ content }) => content)).toEqual([
+      "One. ",
+      sentence,
     ]);
   });
 

@@ -139,7 +139,8 @@ function sharedFrom(
     const piece = pieces[index];
     cost += piece?.cost ?? 0;
     if (piece === undefined || cost > most) break;
-    if (piece.bond !== "cut") best = { index, cost };
+    // What begins in a sentence is the first of its chunk, and so not looked at.
+    best = { index, cost };
     if (piece.bond === "section") break;
   }
   return best;

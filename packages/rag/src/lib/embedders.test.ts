@@ -5,7 +5,7 @@ import {
   startFakeModelServer,
 } from "@openfunctions/core/testing";
 import { type Embedder, hashEmbedder } from "@openfunctions/core/search";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createCompatibleEmbedder, createGeminiEmbedder, createOpenAIEmbedder } from "./embedders.ts";
 
 const KEY = "sk-secret-0123456789abcdef";
@@ -71,15 +71,19 @@ const PROVIDERS = {
   },
 } as const;
 
-/** A fake that answers every request with the vectors of its texts; precomputed, as a reply is made at once. */
+/** Computed before, as the fake answers at once. */
+const known = new Map<string, readonly number[]>();
+beforeAll(async () => {
+  const numbered = Array.from({ length: 2_100 }, (_, index) => `text number ${index}`);
+  for (const text of ["green tea", "我喜欢绿茶 🍵", "tea", ...numbered])
+    known.set(text, await vectorOf(text));
+});
+
+/** A fake that answers every request with the vectors of its texts. */
 async function serve(
   { answer, make }: (typeof PROVIDERS)[keyof typeof PROVIDERS],
   first: readonly FakeReply[] = [],
 ) {
-  const known = new Map<string, readonly number[]>();
-  for (let index = 0; index < 2_100; index += 1)
-    known.set(`text number ${index}`, await vectorOf(`text number ${index}`));
-  for (const text of ["green tea", "我喜欢绿茶 🍵", "tea"]) known.set(text, await vectorOf(text));
   const reply = (request: FakeRequest): FakeReply => ({
     json: answer(textsOf(request).map((text) => known.get(text) ?? [])),
   });
@@ -170,7 +174,6 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
       ["an answer without vectors", { json: { data: [], embeddings: [] } }],
       ["a vector of another size", { json: provider.answer([[1, 2]]) }],
       ["a vector with holes", { json: provider.answer([[1, 2, 3, 4, 5, 6, 7, "8" as never]]) }],
-      ["a redirection", { status: 307, headers: { location: "http://127.0.0.1:9/" } }],
     ])("throws an EmbedderError without the key for %s", (_, reply: FakeReply) =>
       using([reply, reply, reply], async ({ embedder }) => {
         const error: unknown = await embedder
@@ -182,6 +185,18 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
         }
       }),
     );
+
+    it("carries the key to no other place", async () => {
+      const other = await startFakeModelServer([{ json: provider.answer([await vectorOf("tea")]) }]);
+      const away = { status: 307, headers: { location: `${other.url}/embeddings` } };
+      await using([away, away, away], async ({ embedder }) => {
+        await expect(embedder.embed(["tea"], { kind: "query" })).rejects.toMatchObject({
+          code: "embedding_failed",
+        });
+      });
+      expect(other.requests).toEqual([]);
+      await other.close();
+    });
 
     it("ends a request that is under way on abort", () =>
       using([{ silent: true }], async ({ server, embedder }) => {

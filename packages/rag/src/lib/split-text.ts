@@ -35,7 +35,7 @@ const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
 /** The segmenter ends a sentence after these; it does not end there. */
 const ABBREVIATION =
-  /(?:^|[\s([{"'“‘])(?:Dr|Mr|Mrs|Ms|Prof|Rev|Hon|St|Jr|Sr|Gen|Col|Lt|Sgt|Capt|Gov|Sen|Rep|vs|etc|cf|al|approx|ca|dept|est|Inc|Ltd|Co|Corp|Bros|No|Nos|Vol|vol|pp|p|Fig|fig|Eq|Sec|Ch|ed|eds|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|bzw|usw|z\.\s?B|d\.\s?h|u\.\s?a|e\.g|i\.e|a\.m|p\.m|U\.S(?:\.A)?|U\.K|U\.N|Ph\.D|[A-Z])\.\s*$/;
+  /(?:^|[\s([{"'“‘])(?:Dr|Mr|Mrs|Ms|Prof|Rev|Hon|St|Jr|Sr|Gen|Col|Lt|Sgt|Capt|Gov|Sen|Rep|vs|etc|cf|al|approx|ca|dept|est|Inc|Ltd|Co|Corp|Bros|No|Nos|Vol|vol|pp|p|Fig|fig|Eq|Sec|Ch|ed|eds|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|bzw|usw|e\.g|i\.e|a\.m|p\.m|U\.S(?:\.A)?|U\.K|U\.N|Ph\.D|[A-Za-z])\.\s*$/;
 const ABBREVIATION_CHARS = 24;
 /** An end of line inside a paragraph ends no sentence, except before an item of a list. */
 const SOFT_BREAK = /\r?\n(?![ \t]*(?:[-*+•]|\d{1,9}[.)])[ \t])/g;
