@@ -137,8 +137,10 @@ describe("openfunctions rag", () => {
     expect(refused.stderr).toContain('"words" (16 dimensions)');
     expect(refused.stderr).toContain("openfunctions rag reindex --embedder");
     expect(`${refused.stdout}${refused.stderr}`).not.toContain(KEY);
+    const bare = await rag(["add", "notes/coffee.txt"], { home });
+    expect(bare.stderr).toContain('embedded with "words" and no embedder is given');
     const again = await rag(["reindex", ...named], { home });
-    expect(again).toMatchObject({ code: 0, stdout: "0 chunks embedded with words (16 dimensions).\n" });
+    expect(again).toMatchObject({ code: 0, stdout: "1 chunks embedded with words (16 dimensions).\n" });
     expect(await rag(["search", "tea", "--embedder", "ollama:none"], { home })).toMatchObject({
       code: 3,
       stderr: expect.stringContaining("ollama pull none"),

@@ -37,6 +37,7 @@ async function ingestFiles(
 ): Promise<readonly IngestResult[]> {
   const bar = createProgressBar();
   const results: IngestResult[] = [];
+  const warned = new Set<string>();
   const refuse = (file: string, error: unknown): void => {
     bar.clear();
     note(paint("red", `${oneLine(file)}: ${describeError(error)}`));
@@ -52,8 +53,10 @@ async function ingestFiles(
       results.push(result);
       bar.clear();
       if (json !== true) print(describeResult(result));
-      for (const warning of result.warnings)
-        note(paint("yellow", `${oneLine(result.sourceId)}: ${oneLine(warning)}`));
+      for (const warning of result.warnings) {
+        if (!warned.has(warning)) note(paint("yellow", `${oneLine(result.sourceId)}: ${oneLine(warning)}`));
+        warned.add(warning);
+      }
       bar.show(results.length, files.length, "files");
     }
   } finally {

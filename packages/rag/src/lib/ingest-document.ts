@@ -157,7 +157,8 @@ export async function commitDocument(
   { document, known, warnings }: CutDocument,
   { chunks, embedded }: { readonly chunks: readonly NewChunk[]; readonly embedded: number },
 ): Promise<IngestResult> {
-  const { store, owner } = parts;
+  const { store, owner, index } = parts;
+  const bare = index.embedder === undefined && chunks.length > 0 ? await store.embedding() : undefined;
   if (embedded > 0 || chunks.some(({ vector }) => vector !== undefined)) await checkEmbedding(parts);
   try {
     const { removed } = await store.replace(document, chunks);
@@ -172,7 +173,7 @@ export async function commitDocument(
       removed,
       embedded,
       mode: modeOf(parts),
-      warnings,
+      warnings: bare === undefined ? warnings : [...warnings, withoutVectors(bare.model)],
     };
   } catch (cause) {
     if (!OpenFunctionsError.is(cause) || cause.code !== "store_conflict") throw cause;
@@ -181,6 +182,10 @@ export async function commitDocument(
     if (current?.id === document.id) return { ...unchanged(parts, current), embedded };
     throw cause;
   }
+}
+
+function withoutVectors(model: string): string {
+  return `The index was embedded with "${model}" and no embedder is given: until it is reindexed, searches go by words alone.`;
 }
 
 /** Throws `StoreError` `embedding_mismatch` where the index was given to another embedder meanwhile. */

@@ -415,6 +415,15 @@ describe("the embedder of an index", () => {
     });
   });
 
+  it("warns where documents go in without the embedder of their index", async () => {
+    const store = createMemoryChunkStore();
+    const rag = await open({ store, embedder: countingEmbedder() });
+    expect((await rag.ingest({ sourceId: "a", content: "Tea." })).warnings).toEqual([]);
+    const { warnings } = await (await open({ store })).ingest({ sourceId: "b", content: "Coffee." });
+    expect(warnings).toEqual([expect.stringContaining('"counting"')]);
+    expect(await rag.search("tea")).toMatchObject({ mode: "keyword" });
+  });
+
   it("embeds what was ingested without an embedder once it is told to", async () => {
     const store = createMemoryChunkStore();
     await (await open({ store })).ingest({ sourceId: "a", content: "Tea." });

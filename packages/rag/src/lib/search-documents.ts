@@ -31,7 +31,7 @@ export interface Hit {
 
 /** Hits, best first. `reason` says why the search went by words alone. */
 export interface SearchResult {
-  readonly mode: "hybrid" | "vector" | "keyword";
+  readonly mode: "hybrid" | "keyword";
   readonly reason?: string;
   readonly tookMs: number;
   readonly hits: readonly Hit[];
