@@ -93,6 +93,17 @@ describe("Bm25Index", () => {
     expect(index.search("plum", 10)).toEqual([]);
   });
 
+  it("forgets many texts of the same words in little time", () => {
+    const index = new Bm25Index();
+    const words = Array.from({ length: 100 }, (_, word) => `w${word}`).join(" ");
+    for (let text = 0; text < 10_000; text += 1) index.add(`${text}`, words);
+    const began = performance.now();
+    for (let text = 0; text < 10_000; text += 1) index.remove(`${text}`);
+    // A step for each text that holds the word would take half a minute; this is no measurement.
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect([index.size, index.search("w1", 10)]).toEqual([0, []]);
+  });
+
   const folder = fileURLToPath(new URL("../../../../../shared/fixtures/rag/", import.meta.url));
   it.skipIf(!existsSync(folder)).each([
     ["cranfield", 0.371],
@@ -187,6 +198,26 @@ describe("hybridSearch", () => {
     expect((await hybridSearch(source, "the cat", options)).mode).toBe("hybrid");
   });
 
+  it("lets weights count in the fusion alone: without vectors the words do, whatever their weight", async () => {
+    const weights = { keyword: 0, vector: 1 };
+    expect(await hybridSearch(source, "cat", { weights })).toMatchObject({ mode: "keyword", hits: [{ score: 1 }] });
+    const { hits } = await hybridSearch(source, "the cat", { weights, embedder });
+    expect(hits[0]).toMatchObject({ id: "a", score: 1 });
+  });
+
+  it.each([
+    { weights: { keyword: 0, vector: 0 } },
+    { weights: { keyword: -1, vector: 3 } },
+    { weights: { keyword: Number.NaN, vector: 1 } },
+    { weights: { keyword: Number.MAX_VALUE, vector: Number.MAX_VALUE } },
+    { minScore: Number.NaN },
+    { minCosine: Number.NaN },
+  ])("refuses %o, by which nothing can be ranked", async (options) => {
+    await expect(hybridSearch(source, "cat", { embedder, ...options })).rejects.toMatchObject({
+      code: "invalid_argument",
+    });
+  });
+
   it("rejects with the caller's reason on abort, and refuses a limit that is none", async () => {
     const reason = new Error("enough");
     const slow = { ...embedder, embed: () => new Promise<never>(() => {}) };
@@ -203,6 +234,12 @@ it("embedChecked names the text whose vector is wrong", async () => {
     index: 1,
     model: "hash-2",
   });
+  const gap: number[] = [1, 2];
+  delete gap[0];
+  for (const vector of [[1, 1e39], [-1e300, 0], gap]) {
+    const unkept = { ...wrong, embed: async () => [vector] };
+    await expect(embedChecked(unkept, ["a"], { kind: "document" })).rejects.toMatchObject({ index: 0 });
+  }
   const few = { ...wrong, embed: async () => [[1, 2]] };
   await expect(embedChecked(few, ["a", "b"], { kind: "document" })).rejects.toMatchObject({ index: 1 });
 });
