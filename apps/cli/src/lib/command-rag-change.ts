@@ -3,10 +3,10 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { InputError } from "@openfunctions/core";
+import { InputError, OpenFunctionsError } from "@openfunctions/core";
 import type { IngestInput, IngestResult, Rag } from "@openfunctions/rag";
 import { chooseEmbedder } from "./choose-embedder.ts";
-import { CommandFailure, describeError, EXIT, note, oneLine, paint, print, printJson } from "./output.ts";
+import { CommandFailure, EXIT, note, oneLine, paint, print, printJson } from "./output.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { withDocuments } from "./with-documents.ts";
 
@@ -40,7 +40,10 @@ async function ingestFiles(
   const warned = new Set<string>();
   const refuse = (file: string, error: unknown): void => {
     bar.clear();
-    note(paint("red", `${oneLine(file)}: ${describeError(error)}`));
+    // What a system or a parser says holds names and text of others, line ends too.
+    const what = error instanceof Error ? error.message : String(error);
+    const hint = OpenFunctionsError.is(error) && error.hint !== undefined ? `\n${error.hint}` : "";
+    note(paint("red", `${oneLine(`${file}: ${what}`)}${hint}`));
   };
   try {
     const inputs = readFiles(files, refuse);
@@ -76,7 +79,10 @@ async function* readFiles(
   for (const file of files) {
     const sourceId = resolve(file);
     try {
-      const { size, mtime } = await stat(sourceId);
+      const found = await stat(sourceId);
+      // What a pipe or a device gives may never end.
+      if (!found.isFile()) throw new InputError(`It is ${found.isDirectory() ? "a directory" : "no file"}.`);
+      const { size, mtime } = found;
       if (size > MAX_BYTES)
         throw new InputError(`It has ${size} bytes; at most ${MAX_BYTES} are read.`, { code: "too_large" });
       const content = await readFile(sourceId);

@@ -101,7 +101,10 @@ function checkNumbers({
   weights: { keyword, vector },
   minScore,
   minCosine,
-}: Required<Pick<HybridOptions, "weights">> & { readonly minScore: number; readonly minCosine: number }): void {
+}: Required<Pick<HybridOptions, "weights">> & {
+  readonly minScore: number;
+  readonly minCosine: number;
+}): void {
   const sum = keyword + vector;
   if (!(keyword >= 0 && vector >= 0 && sum > 0 && Number.isFinite(sum)))
     throw new InputError('"weights" are numbers from 0 on, and not both 0.');

@@ -200,7 +200,10 @@ describe("hybridSearch", () => {
 
   it("lets weights count in the fusion alone: without vectors the words do, whatever their weight", async () => {
     const weights = { keyword: 0, vector: 1 };
-    expect(await hybridSearch(source, "cat", { weights })).toMatchObject({ mode: "keyword", hits: [{ score: 1 }] });
+    expect(await hybridSearch(source, "cat", { weights })).toMatchObject({
+      mode: "keyword",
+      hits: [{ score: 1 }],
+    });
     const { hits } = await hybridSearch(source, "the cat", { weights, embedder });
     expect(hits[0]).toMatchObject({ id: "a", score: 1 });
   });
@@ -234,12 +237,21 @@ it("embedChecked names the text whose vector is wrong", async () => {
     index: 1,
     model: "hash-2",
   });
-  const gap: number[] = [1, 2];
-  delete gap[0];
+  const gap: number[] = [];
+  gap[1] = 2;
   for (const vector of [[1, 1e39], [-1e300, 0], gap]) {
     const unkept = { ...wrong, embed: async () => [vector] };
     await expect(embedChecked(unkept, ["a"], { kind: "document" })).rejects.toMatchObject({ index: 0 });
   }
+  const many = {
+    ...wrong,
+    embed: async () => [
+      [1, 2],
+      [3, 4],
+      [5, 6],
+    ],
+  };
+  await expect(embedChecked(many, ["a", "b"], { kind: "document" })).rejects.toMatchObject({ index: 1 });
   const few = { ...wrong, embed: async () => [[1, 2]] };
   await expect(embedChecked(few, ["a", "b"], { kind: "document" })).rejects.toMatchObject({ index: 1 });
 });

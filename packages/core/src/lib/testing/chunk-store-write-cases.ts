@@ -220,7 +220,9 @@ function describeEmbedding(test: ChunkStoreTest): void {
     await assert.rejects(store.setVectors(new Map([["d1:000000000", [1]]])), isMismatch);
     await assert.rejects(store.searchVector(ADA, [1], 5), isMismatch);
   });
-  test("refuses vectors of a model that is announced no more, and writes nothing of them", async ({ store }) => {
+  test("refuses vectors of a model that is announced no more, and writes nothing of them", async ({
+    store,
+  }) => {
     await store.resetEmbedding(SAMPLE_EMBEDDING);
     const { document, chunks } = sampleDocument("d1", ["one"], { vectors: [[1, 0, 0]] });
     const isMismatch = (cause: unknown): boolean =>
