@@ -20,7 +20,7 @@ import type { Row } from "./driver.ts";
 import { searchKeyword } from "./keyword-search.ts";
 import { replaceDocument } from "./replace-document.ts";
 import { scopeSql, textRows } from "./scope-sql.ts";
-import { MAX_DIMENSIONS, resetVectorIndex, searchVector } from "./vector-search.ts";
+import { MAX_DIMENSIONS, resetVectorIndex, scanSettings, searchVector } from "./vector-search.ts";
 
 const DEFAULT_PAGE = 100;
 const WHOLE = { start: 0, end: 2 ** 31 - 1 } as const;
@@ -194,7 +194,7 @@ export class PostgresChunkStore implements ChunkStore {
     this.#needVectors();
     const { tables, store } = this.#place;
     return database.transaction(async (session) => {
-      const embedding = await findEmbedding(session, this.#place);
+      const embedding = await findEmbedding(session, this.#place, { also: scanSettings(limit) });
       checkDimensions([vector], embedding);
       return searchVector(session, vector, { tables, store, scope, limit, embedding });
     });
