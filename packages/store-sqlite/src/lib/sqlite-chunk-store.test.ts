@@ -215,6 +215,19 @@ describe("chunk stores in SQLite", () => {
     expect(() => stores.ledger()).toThrow(expect.objectContaining({ code: "store_closed" }));
     expect(() => stores.chunkStore("docs")).toThrow(expect.objectContaining({ code: "store_closed" }));
   });
+
+  it("refuses vectors that float32 cannot hold, and writes nothing of them", async () => {
+    const store = await chunksAt(await fresh());
+    await store.resetEmbedding({ model: "given", dimensions: 2 });
+    await write(store, "good", { vector: [1, 0] });
+    for (const number of [Number.NaN, Infinity, -Infinity, 1e39]) {
+      const vector = [number, 1];
+      await expect(write(store, "bad", { vector })).rejects.toMatchObject({ code: "invalid_argument" });
+      await expect(store.setVectors(new Map([["good:0", vector]]))).rejects.toThrow("float32");
+      await expect(store.searchVector(ADA, vector, 5)).rejects.toThrow("float32");
+    }
+    expect(await store.searchVector(ADA, [1, 0], 5)).toEqual([{ id: "good:0", cosine: 1 }]);
+  });
 });
 
 const PATHS = ["a", "b.c", "b.0", "a.x"];

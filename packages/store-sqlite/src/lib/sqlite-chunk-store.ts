@@ -310,6 +310,9 @@ function scoped(scope: ChunkScope, condition: string, parameter: Parameter): Sql
 
 function checkVector(place: ChunkPlace | undefined, vector: readonly number[]): readonly [] {
   const wanted = place?.embedding;
+  // A vector is kept as float32, where a number above its range is no number any more.
+  if (!vector.every((number) => Number.isFinite(Math.fround(number))))
+    throw new InputError("A vector holds a number that float32 does not have, such as NaN or Infinity.");
   if (wanted !== undefined && vector.length === wanted.dimensions) return [];
   const what =
     wanted === undefined ? "no embedding was announced" : `"${wanted.model}" has ${wanted.dimensions}`;
