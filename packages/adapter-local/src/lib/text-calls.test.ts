@@ -99,6 +99,15 @@ describe("a call written as text", () => {
     expect(reply.warnings).toEqual([]);
   });
 
+  it("is no call where it describes the tool", async () => {
+    const [described] = TOOLS.map(({ name, description, inputSchema }) =>
+      JSON.stringify({ type: "function", function: { name, description, parameters: inputSchema } }),
+    );
+    const { reply } = await ask([described ?? ""], { parseTextCalls: true });
+    expect(reply.text).toBe(described);
+    expect(reply.toolCalls).toEqual([]);
+  });
+
   it("stands before a real call that came after it", async () => {
     const call = { index: 0, id: "a", type: "function", function: { name: "add_task", arguments: "{}" } };
     const server = await startFakeModelServer([

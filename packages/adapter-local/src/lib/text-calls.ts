@@ -112,6 +112,8 @@ function callsIn(text: string, tools: readonly string[]): readonly TextCall[] {
 function callOf(said: unknown, tools: readonly string[]): TextCall | undefined {
   if (!isPlainObject(said)) return undefined;
   const call = isPlainObject(said["function"]) ? said["function"] : said;
+  // A tool that is described, not called: its parameters are a schema.
+  if (Object.hasOwn(call, "description")) return undefined;
   const name = call["name"] ?? call["tool"] ?? call["function"];
   const given = call["arguments"] ?? call["parameters"] ?? call["args"] ?? call["input"] ?? {};
   const known = tools.find((tool) => tool === name);
