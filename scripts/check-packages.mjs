@@ -12,7 +12,7 @@ import { closeRun, countChecks, runCheck } from "./steps.mjs";
 import { exampleFiles, publishedPackages } from "./workspace.mjs";
 
 const FLOOR = "22.18.0";
-const CONSUMED = /^@openfunctions\/(core|adapter-.+|mcp-server)$/;
+const CONSUMED = /^@openfunctions\/(core|adapter-.+|mcp-server|rag)$/;
 const ALLOWED_IN_TARBALL =
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/licenses\/.+\.txt|dist\/.+\.(js|d\.ts|schema\.json))$/;
 const NODE_TYPES = "@types/node@22.18.0";

@@ -14,9 +14,16 @@ const installed = Object.keys({
   ...manifest.peerDependencies,
 });
 
+/** Files that are started as a thread, by their own address: each stays a file of its own in dist/lib. */
+function workers() {
+  const found = readdirSync("src/lib", { recursive: true }).filter((file) => file.endsWith("-worker.ts"));
+  return found.map((file) => `./dist/lib/${file.replace(/\.ts$/, ".js")}`);
+}
+
 /** The sources of the entries that the packed package names, by the name of the file in dist. */
 function inputs() {
-  const targets = [...Object.values(entries).map((entry) => entry.default), ...Object.values(bin)];
+  const named = [...Object.values(entries).map((entry) => entry.default), ...Object.values(bin)];
+  const targets = [...named, ...workers()];
   return Object.fromEntries(
     targets.map((target) => {
       const file = target.replace(/^\.\/dist\//, "").replace(/\.js$/, "");

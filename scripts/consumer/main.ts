@@ -19,6 +19,7 @@ import {
   type WireFixtures,
 } from "@openfunctions/core/testing";
 import { createMcpServer } from "@openfunctions/mcp-server";
+import { createMemoryChunkStore, createRAG } from "@openfunctions/rag";
 
 const add = defineTool({
   name: "add",
@@ -64,5 +65,12 @@ for (const [fixtures, make] of providers) {
   await server.close();
 }
 assert.ok(createMcpServer(registry));
+
+// The thread that parses documents is found where it was packed; what it loads is not installed here.
+const rag = await createRAG({ store: createMemoryChunkStore() });
+await rag.ingest({ sourceId: "tea.md", content: "Green tea is steamed." });
+assert.equal((await rag.search("tea")).hits[0]?.content, "Green tea is steamed.");
+const pdf = { sourceId: "tea.pdf", content: Buffer.from("%PDF-1.4") };
+await assert.rejects(rag.ingest(pdf), { code: "package_missing", hint: "Install it: npm install unpdf" });
 
 console.log(`consumer ran on ${process.version}`);

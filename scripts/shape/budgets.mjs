@@ -20,7 +20,7 @@ export const MIN_SOURCE_FILES = 30;
 
 /**
  * Lines of a package without its tests; packages that are not named here are only reported. Core, mcp-server,
- * adapter-local, adapter-anthropic, adapter-gemini, memory and both SQL stores stand above what architecture.md names: decisions/007-size-budgets.md.
+ * adapter-local, adapter-anthropic, adapter-gemini, memory, rag and both SQL stores stand above what architecture.md names: decisions/007-size-budgets.md.
  */
 export const PACKAGE_LINES = {
   core: 22700,
@@ -33,7 +33,7 @@ export const PACKAGE_LINES = {
   agents: 1200,
   workflows: 1200,
   memory: 1350,
-  rag: 1800,
+  rag: 3050,
   "chat-agent": 1500,
 };
 export const PACKAGE_LINES_BY_PREFIX = { "adapter-": 600, "store-": 1500 };
@@ -61,6 +61,7 @@ export const THIRD_PARTY = {
   ],
   "context-mcp": ["@modelcontextprotocol/client"],
   "mcp-server": ["@modelcontextprotocol/server"],
+  rag: ["mammoth", "unpdf"],
   "telemetry-otel": ["@opentelemetry/api"],
 };
 

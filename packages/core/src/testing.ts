@@ -11,6 +11,11 @@ export {
 export type { ChunkStoreFixture } from "./lib/testing/chunk-store-situation.ts";
 export { type ChunkStoreSuite, describeChunkStore } from "./lib/testing/describe-chunk-store.ts";
 export { type ProviderFixture, describeContextProvider } from "./lib/testing/describe-context-provider.ts";
+export {
+  describeEmbedder,
+  type EmbedderFixture,
+  type EmbedderSuite,
+} from "./lib/testing/describe-embedder.ts";
 export { type RunStoreSuite, describeRunStore } from "./lib/testing/describe-run-store.ts";
 export { type StoreFixture, describeStore } from "./lib/testing/describe-store.ts";
 export { describeTool } from "./lib/testing/describe-tool.ts";

@@ -2,14 +2,16 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat, symlink } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
+import { readFilter } from "@openfunctions/core/search";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPgliteStore, openPglite } from "../src/index.ts";
+import { documentNumber } from "./support/samples.ts";
 
 function start(program: string, ...args: readonly string[]): ChildProcess {
   const path = fileURLToPath(new URL(`support/${program}`, import.meta.url));
@@ -33,6 +35,10 @@ describe("a directory", () => {
     const fixture = await readFile(new URL("fixtures/version-3.sql", import.meta.url), "utf8");
     await earlier.exec(fixture.replaceAll("{p}", "earlier"));
     await earlier.close();
+    // So that searches go by the index, and the index gives up at once.
+    const settings = ["enable_sort = off", "enable_seqscan = off", "enable_bitmapscan = off"];
+    const lines = [...settings, "hnsw.max_scan_tuples = 1"].map((line) => `${line}\n`).join("");
+    await appendFile(join(dir, "postgresql.conf"), `\n${lines}`);
   });
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -68,6 +74,24 @@ describe("a directory", () => {
       expect(await chunks.searchVector(scope, [1, 0], 1)).toEqual([{ id: "d1:000000000", cosine: 1 }]);
       expect(await chunks.embedding()).toEqual({ model: "sample-2", dimensions: 2, complete: true });
       expect(await stores.runStore().list()).toEqual({ runs: [] });
+    } finally {
+      await stores.close();
+    }
+  });
+
+  it("gives by vector what a filter leaves, where the index gives up before it comes there", async () => {
+    const stores = await openPglite({ dir, tablePrefix: "earlier" });
+    try {
+      const chunks = await stores.chunkStore("docs");
+      const near = Array.from({ length: 300 }, (_, n) => [1, n / 1_000]);
+      const many = documentNumber(1, { id: "many", texts: near.map(() => "near "), vectors: near });
+      await chunks.replace(many.document, many.pieces);
+      const far = documentNumber(2, { id: "far", sourceId: "far", texts: ["far"], vectors: [[-1, 0]] });
+      await chunks.replace(far.document, far.pieces);
+      const scope = { owners: ["ada"], filter: readFilter({ path: "n", eq: 2 }) };
+      const [hit, ...others] = await chunks.searchVector(scope, [1, 0], 1);
+      expect([hit?.id, others]).toEqual(["far:000000000", []]);
+      expect(hit?.cosine).toBeCloseTo(-1);
     } finally {
       await stores.close();
     }

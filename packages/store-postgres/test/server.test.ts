@@ -239,7 +239,7 @@ describe.skipIf(reason !== undefined)(`a server${reason === undefined ? "" : `: 
 
     it("keeps effects and tickets in stores of their own", async () => {
       const intent = {
-        key: "order/1",
+        key: digest("test", "order 1"),
         id: "call-1",
         callId: "call-1",
         toolName: "order",

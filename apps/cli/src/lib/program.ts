@@ -3,6 +3,7 @@
 import { Command, type CommanderError } from "commander";
 import { addApprovals, addEffects } from "./command-approvals.ts";
 import { addMemory } from "./command-memory.ts";
+import { addRag } from "./command-rag.ts";
 import { addRuns } from "./command-runs.ts";
 import { EXIT } from "./output.ts";
 
@@ -38,6 +39,7 @@ export function createProgram(version: string): Command {
   addEffects(program);
   addRuns(program, withFrom);
   addMemory(program);
+  addRag(program);
   addMcp(program);
   addTools(program);
   addCreate(program);

@@ -86,15 +86,17 @@ export function hashEmbedder({ dimensions = 256 }: { readonly dimensions?: numbe
     dimensions,
     maxInputTokens: Number.MAX_SAFE_INTEGER,
     semantic: false,
-    embed: async (texts) =>
-      texts.map((text) => {
+    embed: async (texts, { signal }) => {
+      signal?.throwIfAborted();
+      return texts.map((text) => {
         const vector = Array.from({ length: dimensions }, () => 0);
         for (const term of searchTerms(text)) {
           const place = hashOf(term) % dimensions;
           vector[place] = (vector[place] ?? 0) + 1;
         }
         return vector;
-      }),
+      });
+    },
   };
 }
 

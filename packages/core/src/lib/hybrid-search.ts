@@ -50,6 +50,8 @@ export interface Ranking {
   readonly mode: "hybrid" | "keyword";
   readonly reason?: string;
   readonly hits: readonly RankedHit[];
+  /** How many hits there were before the limit, among the candidates. */
+  readonly total: number;
 }
 
 const RANK_OFFSET = 60;
@@ -83,12 +85,14 @@ export async function hybridSearch(
   const most = (weights.keyword + (vector === undefined ? 0 : weights.vector)) / (RANK_OFFSET + 1);
   const scoreOf = (part: RankedHit["parts"]): number =>
     (shareOf(weights.keyword, part.keyword) + shareOf(weights.vector, part.vector)) / most;
-  const hits = [...parts]
+  const found = [...parts]
     .map(([id, part]) => ({ id, score: scoreOf(part), parts: part }))
     .filter(({ score }) => score >= minScore)
-    .sort((left, right) => right.score - left.score || (left.id < right.id ? -1 : 1))
-    .slice(0, limit);
-  return "reason" in embedded ? { mode: "keyword", reason: embedded.reason, hits } : { mode: "hybrid", hits };
+    .sort((left, right) => right.score - left.score || (left.id < right.id ? -1 : 1));
+  const [hits, total] = [found.slice(0, limit), found.length];
+  return "reason" in embedded
+    ? { mode: "keyword", reason: embedded.reason, hits, total }
+    : { mode: "hybrid", hits, total };
 }
 
 function shareOf(weight: number, part: { readonly rank: number } | undefined): number {
