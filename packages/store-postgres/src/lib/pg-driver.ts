@@ -107,8 +107,10 @@ function toAnswer({ rows, rowCount }: PgResult): Answer {
 }
 
 function checkUrl(url: unknown): void {
-  const known = typeof url === "string" && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
-  if (known) return;
+  const isUrl = typeof url === "string" && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
+  // pg waits for ever where a port in the query is none.
+  const port = isUrl ? new URL(url).searchParams.get("port") : null;
+  if (isUrl && (port === null || /^\d{1,5}$/.test(port))) return;
   // The address may hold a password: it is not shown.
   throw new ConfigError('"url" is not the address of a Postgres server.', {
     code: "invalid_config",
