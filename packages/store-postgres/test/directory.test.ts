@@ -79,7 +79,7 @@ describe("a directory", () => {
     }
   });
 
-  it("gives by vector what a filter leaves, where the index gives up before it comes there", async () => {
+  it("field E1: gives by vector what a filter leaves, where the index gives up before it comes there", async () => {
     const stores = await openPglite({ dir, tablePrefix: "earlier" });
     try {
       const chunks = await stores.chunkStore("docs");
