@@ -25,7 +25,7 @@ export const MIN_SOURCE_FILES = 30;
 export const PACKAGE_LINES = {
   core: 22700,
   "mcp-server": 1500,
-  "adapter-local": 1330,
+  "adapter-local": 1350,
   "adapter-anthropic": 800,
   "adapter-gemini": 870,
   "store-sqlite": 1650,

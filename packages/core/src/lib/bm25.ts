@@ -12,14 +12,10 @@ export interface KeywordHit {
   readonly raw: number;
 }
 
-interface Posting {
-  readonly id: string;
-  readonly count: number;
-}
-
 /** An index of texts by id. Terms are ORed: a text with one of them is found, one with all of them ranks higher. */
 export class Bm25Index {
-  readonly #postings = new Map<string, Posting[]>();
+  /** How often each term stands in which text. */
+  readonly #postings = new Map<string, Map<string, number>>();
   readonly #terms = new Map<string, readonly string[]>();
   #length = 0;
 
@@ -35,9 +31,9 @@ export class Bm25Index {
     this.#terms.set(id, terms);
     this.#length += terms.length;
     for (const [term, count] of countsOf(terms)) {
-      const list = this.#postings.get(term) ?? [];
-      list.push({ id, count });
-      this.#postings.set(term, list);
+      const postings = this.#postings.get(term) ?? new Map<string, number>();
+      postings.set(id, count);
+      this.#postings.set(term, postings);
     }
   }
 
@@ -48,9 +44,9 @@ export class Bm25Index {
     this.#terms.delete(id);
     this.#length -= terms.length;
     for (const term of new Set(terms)) {
-      const left = (this.#postings.get(term) ?? []).filter((posting) => posting.id !== id);
-      if (left.length === 0) this.#postings.delete(term);
-      else this.#postings.set(term, left);
+      const postings = this.#postings.get(term);
+      postings?.delete(id);
+      if (postings?.size === 0) this.#postings.delete(term);
     }
     return true;
   }
@@ -60,9 +56,10 @@ export class Bm25Index {
     const scores = new Map<string, number>();
     const average = this.#length / Math.max(1, this.size);
     for (const [term, times] of countsOf(searchTerms(query))) {
-      const postings = this.#postings.get(term) ?? [];
-      const rarity = Math.log(1 + (this.size - postings.length + 0.5) / (postings.length + 0.5));
-      for (const { id, count } of postings) {
+      const postings = this.#postings.get(term);
+      if (postings === undefined) continue;
+      const rarity = Math.log(1 + (this.size - postings.size + 0.5) / (postings.size + 0.5));
+      for (const [id, count] of postings) {
         const length = this.#terms.get(id)?.length ?? 0;
         const weight = (count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / average));
         scores.set(id, (scores.get(id) ?? 0) + times * rarity * weight);
