@@ -2,7 +2,7 @@
 
 import type { KeywordHit } from "./bm25.ts";
 import { type Embedder, embedChecked } from "./embedder.ts";
-import { InputError } from "./errors.ts";
+import { checkLimit } from "./store.ts";
 import { type Clock, systemClock } from "./ports.ts";
 
 /** A text near the query's vector. */
@@ -69,8 +69,7 @@ export async function hybridSearch(
   options: HybridOptions = {},
 ): Promise<Ranking> {
   const { limit = 10, weights = { keyword: 1, vector: 1 }, minScore = 0, minCosine = -1 } = options;
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+  checkLimit(limit);
   const candidates = Math.max(MIN_CANDIDATES, 5 * limit);
   const [keyword, embedded] = await Promise.all([
     source.keyword(query, candidates),

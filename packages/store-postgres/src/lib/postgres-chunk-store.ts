@@ -12,7 +12,7 @@ import type {
   NewChunk,
   VectorHit,
 } from "@openfunctions/core/search";
-import { checkStoreName, storeClosed } from "@openfunctions/core/stores";
+import { checkLimit, checkStoreName, storeClosed } from "@openfunctions/core/stores";
 import { type SQL, sql } from "drizzle-orm/sql/sql";
 import { checkDimensions, type ChunkPlace, findEmbedding, writeVectors } from "./chunk-vectors.ts";
 import type { Database } from "./database.ts";
@@ -247,11 +247,6 @@ function toChunk(row: Row): Chunk {
     headings,
     ...(page === undefined ? {} : { page }),
   };
-}
-
-function checkLimit(limit: number): void {
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
 }
 
 function parse<T>(text: unknown): T {

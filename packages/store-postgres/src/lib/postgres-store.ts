@@ -1,9 +1,15 @@
 /** A store in Postgres: one row per key. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { InputError, type Json, type Store, type StoreChange, StoreError } from "@openfunctions/core";
+import { type Json, type Store, type StoreChange, StoreError } from "@openfunctions/core";
 import type { StorePage, StoreQuery } from "@openfunctions/core";
-import { checkStoreKey, checkStoreName, copyStoreValue, storeClosed } from "@openfunctions/core/stores";
+import {
+  checkLimit,
+  checkStoreKey,
+  checkStoreName,
+  copyStoreValue,
+  storeClosed,
+} from "@openfunctions/core/stores";
 import { type SQL, sql } from "drizzle-orm/sql/sql";
 import type { Database, Session } from "./database.ts";
 import type { Row } from "./driver.ts";
@@ -66,8 +72,7 @@ export class PostgresStore<T extends Json> implements Store<T> {
 
   async list({ prefix = "", limit = DEFAULT_PAGE, cursor }: StoreQuery = {}): Promise<StorePage<T>> {
     const database = this.#open();
-    if (!Number.isInteger(limit) || limit < 1)
-      throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+    checkLimit(limit);
     const first = toBytes(prefix);
     const rows = await database.all(sql`SELECT key, value FROM ${this.#table}
       WHERE store = ${this.#name} AND key >= ${first} AND key > ${toBytes(cursor ?? "")}

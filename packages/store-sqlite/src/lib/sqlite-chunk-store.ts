@@ -13,7 +13,7 @@ import {
   searchTerms,
   type VectorHit,
 } from "@openfunctions/core/search";
-import { checkStoreName, storeClosed } from "@openfunctions/core/stores";
+import { checkLimit, checkStoreName, storeClosed } from "@openfunctions/core/stores";
 import { scopeSql, type SqlCondition } from "./chunk-scope-sql.ts";
 import {
   type ChunkPlace,
@@ -331,11 +331,6 @@ function numberOf(row: Row | undefined, document: string): number {
   if (row !== undefined) return Number(row["n"]);
   const message = `The document "${document}", or a chunk of it, is there already.`;
   throw new StoreError(message, { code: "store_conflict" });
-}
-
-function checkLimit(limit: number): number {
-  if (Number.isInteger(limit) && limit > 0) return limit;
-  throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
 }
 
 function parse<T>(text: unknown): T {
