@@ -1,7 +1,7 @@
 /** `openfunctions rag add`, `remove` and `reindex`. */
 
 import { readFile, stat } from "node:fs/promises";
-import { basename, extname, resolve } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { InputError } from "@openfunctions/core";
 import type { IngestInput, IngestResult, Rag } from "@openfunctions/rag";
@@ -76,7 +76,8 @@ async function* readFiles(
   for (const file of files) {
     const sourceId = resolve(file);
     try {
-      const { size, mtime } = await stat(sourceId);
+      const { size, mtime, isFolder } = await lookAt(sourceId);
+      if (isFolder) throw new InputError(`It is a folder; name its files, such as ${join(file, "*.md")}.`);
       if (size > MAX_BYTES)
         throw new InputError(`It has ${size} bytes; at most ${MAX_BYTES} are read.`, { code: "too_large" });
       const content = await readFile(sourceId);
@@ -86,6 +87,19 @@ async function* readFiles(
     } catch (error) {
       refuse(file, error);
     }
+  }
+}
+
+async function lookAt(
+  path: string,
+): Promise<{ readonly size: number; readonly mtime: Date; readonly isFolder: boolean }> {
+  try {
+    const found = await stat(path);
+    return { size: found.size, mtime: found.mtime, isFolder: found.isDirectory() };
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+      throw new InputError("There is no such file.", { cause });
+    throw cause;
   }
 }
 
