@@ -191,6 +191,21 @@ describe("chunkText", () => {
     ]);
   });
 
+  it("holds no more than the beginning of a long heading, and the innermost of many", () => {
+    const headings = Array.from({ length: 20 }, (_, level) => ({ start: 0, level, title: `${level}` }));
+    const [chunk] = chunkText("x", {}, { headings });
+    expect(chunk?.headings).toEqual(["12", "13", "14", "15", "16", "17", "18", "19"]);
+    const title = `${"h".repeat(199)}😀${"h".repeat(1_000_000)}`;
+    const [long] = chunkText("x", {}, { headings: [{ start: 0, level: 1, title }] });
+    expect(long?.headings).toEqual([`${"h".repeat(199)}\ufffd`]);
+  });
+
+  it("reads headings that are closed by marks of their own", () => {
+    const text = "## Tea ##\n\na\n\n# C#\n\nb\n\n# #\n\nc\n\n# F # G #  \r\n\nd\n";
+    const titles = chunkText(text, { size: 20, overlap: 0 }).map(({ headings }) => headings.at(-1));
+    expect([...new Set(titles)]).toEqual(["Tea", "C#", "F # G"]);
+  });
+
   it("takes a character of two units whole at size 1", () => {
     expect(chunkText("a👍b", { size: 1, overlap: 0 }).map(({ content }) => content)).toEqual([
       "a",
@@ -207,6 +222,7 @@ describe("chunkText", () => {
     ["spaces", " ".repeat(1_000_000)],
     ["fences", "```\n\n".repeat(200_000)],
     ["headings", "# a\n".repeat(250_000)],
+    ["headings of spaces", `# a${" ".repeat(490)}b\n`.repeat(2_000)],
     ["soft breaks", "\n  \t".repeat(250_000)],
   ])("cuts a megabyte of %s in little time", (_, text) => {
     const began = performance.now();
@@ -214,6 +230,44 @@ describe("chunkText", () => {
     expect(joined(chunks)).toBe(text);
     // A quadratic step would take minutes; this is no measurement.
     expect(performance.now() - began).toBeLessThan(10_000);
+  });
+
+  it.each([
+    ["short lines", "abc\n".repeat(50)],
+    ["one word", "a".repeat(400)],
+    ["a sentence that ends in the overlap", `${"a".repeat(45)}. ${"b ".repeat(80)}`],
+  ])("field E2: ends, and each chunk begins and ends later than the one before: %s", (_, text) => {
+    const began = performance.now();
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 60 }), fc.nat(59), (size, rest) => {
+        for (const overlap of new Set([rest % size, size - 1])) {
+          const chunks = chunkText(text, { size, overlap });
+          expect(joined(chunks)).toBe(text);
+          for (const [index, { start, end }] of chunks.entries()) {
+            const before = chunks[index - 1] ?? { start: -1, end: 0 };
+            expect(start > before.start && end > before.end).toBe(true);
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    );
+    // One that never ends fails the test; one that goes back and forth takes far longer.
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(() => chunkText(text, { size: 50, overlap: 50 })).toThrowError(
+      expect.objectContaining({ code: "bad_chunking" }),
+    );
+  });
+
+  it("field E4: no chunk ends within a character of two units, and together they are the text", () => {
+    for (const text of ["😀".repeat(8), `a${"😀".repeat(8)}`, "👩‍👩‍👧‍👦".repeat(8), "e\u0301\u0302\u0303".repeat(8)])
+      for (let size = 2; size <= 17; size += 1) {
+        const chunks = chunkText(text, { size, overlap: 0 });
+        expect(chunks.map(({ content }) => content).join("")).toBe(text);
+        for (const { content } of chunks) {
+          expect(content.isWellFormed()).toBe(true);
+          expect(content.length).toBeLessThanOrEqual(size);
+        }
+      }
   });
 
   it.each<ChunkOptions>([

@@ -6,6 +6,8 @@ import type { WorkerAnswer, WorkerTask } from "./parse-document.ts";
 
 const END_OF_DIRECTORY = 0x06054b50;
 const DIRECTORY_ENTRY = 0x02014b50;
+/** Of the end of a directory without a comment. */
+const END_BYTES = 22;
 
 class TooLarge extends Error {}
 
@@ -36,14 +38,20 @@ async function pagesOf(bytes: Uint8Array, maxChars: number): Promise<readonly st
   return pages;
 }
 
-/** Whether the entries of a zip, unpacked, stay below a size; measured, since what they declare may be wrong. */
+/**
+ * Whether the entries of a zip, unpacked, stay below a size; measured, since what they declare may be wrong. A zip that
+ * could be read in two ways is refused: the parser would unpack other entries than those measured here.
+ */
 function fitsUnpacked(bytes: Uint8Array, maxBytes: number): boolean {
   const zip = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let end = zip.length - 22;
-  while (end >= 0 && zip.readUInt32LE(end) !== END_OF_DIRECTORY) end -= 1;
-  let at = zip.readUInt32LE(end + 16);
+  const end = zip.length - END_BYTES;
+  const [size, first] = [zip.readUInt32LE(end + 12), zip.readUInt32LE(end + 16)];
+  const counts = [zip.readUInt16LE(end + 8), zip.readUInt16LE(end + 10)];
+  if (zip.readUInt32LE(end) !== END_OF_DIRECTORY || zip.readUInt32LE(end + 4) !== 0 || first + size !== end)
+    throw new Error("The directory of the zip is broken.");
   let left = maxBytes;
-  for (let count = zip.readUInt16LE(end + 10); count > 0; count -= 1) {
+  let count = 0;
+  for (let at = first; at < end; count += 1) {
     if (zip.readUInt32LE(at) !== DIRECTORY_ENTRY) throw new Error("The directory of the zip is broken.");
     const [method, packed] = [zip.readUInt16LE(at + 10), zip.readUInt32LE(at + 20)];
     const local = zip.readUInt32LE(at + 42);
@@ -52,6 +60,7 @@ function fitsUnpacked(bytes: Uint8Array, maxBytes: number): boolean {
     if (left < 0) return false;
     at += 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32);
   }
+  if (counts.some((declared) => declared !== count)) throw new Error("The directory of the zip is broken.");
   return true;
 }
 

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { docxOf, pdfOf, zipOf } from "./__fixtures__/office-files.ts";
 import { loadDocument, type LoadInput } from "./load-document.ts";
@@ -72,6 +73,35 @@ describe("loadDocument", () => {
     expect((await load("[".repeat(100_000) + "]".repeat(100_000), "application/json")).text).toHaveLength(
       200_000,
     );
+  });
+
+  it("reads a text the same with a byte order mark and without", async () => {
+    expect((await load("\ufeff{}", "application/json")).text).toBe("{}");
+    expect((await load("\ufeff# Tea", "text/markdown")).headings).toMatchObject([{ start: 0, title: "Tea" }]);
+  });
+
+  it.each(["text/a\0b", "text/a b", "text/\u00e4", `text/${"a".repeat(200)}`, "text/", "/plain", "text"])(
+    "refuses %j, which is no media type",
+    async (mediaType) => {
+      await expect(load("x", mediaType)).rejects.toMatchObject({ code: "unsupported_media" });
+    },
+  );
+
+  it("takes media types in odd case, with parameters", async () => {
+    expect((await load("<p>x", " Text/HTML ; Charset=UTF-8")).text).toBe("x");
+  });
+
+  it("replaces what no store takes in the text of a loader, and keeps its offsets", async () => {
+    const loaders = { "text/odd": () => ({ text: "a\0b\ud800c", pages: [0, 3] }) };
+    expect(await loadDocument({ content: "x", mediaType: "text/odd", names: [] }, loaders)).toMatchObject({
+      text: "a\ufffdb\ufffdc",
+      pages: [0, 3],
+    });
+  });
+
+  it("refuses a table whose names would make it a thousand times as long", async () => {
+    const table = `${"h".repeat(20_000)}\n${"v\n".repeat(6_000)}`;
+    await expect(load(table, "text/csv")).rejects.toMatchObject({ code: "too_large" });
   });
 
   it("refuses more than 25 MiB", async () => {
@@ -166,6 +196,25 @@ describe("PDF", () => {
     });
   });
 
+  it("is ended where it unpacks to more bytes than the memory of its parser", async () => {
+    const packed = deflateSync(Buffer.alloc(200_000_000, " "));
+    const loading = pdfLoader({ maxMemoryMb: 64 })(pdfOf([], { packed }), { mediaType: PDF });
+    await expect(loading).rejects.toMatchObject({
+      code: "too_large",
+      message: expect.stringContaining("64 MiB"),
+    });
+  });
+
+  it("is read in a program that was started with flags no thread takes", async () => {
+    const script = `const { createRAG, createMemoryChunkStore } = await import(process.argv[1]);
+      const rag = await createRAG({ store: createMemoryChunkStore() });
+      const content = Buffer.from("${Buffer.from(pdfOf(["Tea"])).toString("base64")}", "base64");
+      process.stdout.write((await rag.ingest({ sourceId: "a", content })).status);`;
+    const index = fileURLToPath(new URL("../index.ts", import.meta.url));
+    const args = ["--max-old-space-size=500", "--title=x", "--input-type=module", "-e", script, index];
+    expect((await promisify(execFile)(process.execPath, args)).stdout).toBe("created");
+  });
+
   it("is refused where it is broken", async () => {
     await expect(load(pdfOf(["x"]).subarray(0, 40), PDF)).rejects.toMatchObject({
       code: "unsupported_media",
@@ -195,6 +244,17 @@ describe("DOCX", () => {
     expect(bomb.length).toBeLessThan(100_000);
     const limits = { maxUnpackedBytes: 10_000_000 };
     await expect(docxLoader(limits)(bomb, { mediaType: DOCX })).rejects.toMatchObject({ code: "too_large" });
+  });
+
+  it.each([
+    ["counts fewer entries than there are", 8, 0],
+    ["counts another number of all", 10, 1],
+    ["lies on several disks", 4, 0xffff],
+    ["begins its directory elsewhere", 16, 7],
+  ])("is refused where its directory can be read in two ways: it %s", async (_, at, value) => {
+    const zip = Buffer.from(docxOf(["x"]));
+    zip.writeUInt16LE(value, zip.length - 22 + at);
+    await expect(load(zip, DOCX)).rejects.toMatchObject({ code: "unsupported_media" });
   });
 
   it("is refused where it is broken", async () => {

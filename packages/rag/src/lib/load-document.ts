@@ -20,6 +20,8 @@ const PDF = "application/pdf";
 const DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 const CODE =
   /^(?:text\/(?:x-.+|css|(?:java|ecma|type)script)|application\/(?:(?:.+\+)?xml|(?:x-)?(?:java|type)script|(?:x-)?(?:yaml|toml|sql|sh|httpd-php)))$/;
+/** RFC 6838, section 4.2. */
+const MEDIA_TYPE = /^[a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126}$/;
 const TYPES: Readonly<Record<string, string>> = {
   "text/plain": "txt text log",
   "text/markdown": "md markdown mdx",
@@ -64,9 +66,11 @@ export async function loadDocument(
   const loader = Object.hasOwn(loaders, type) ? loaders[type] : BINARY.get(type);
   if (loader !== undefined) {
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
-    return { ...(await loader(bytes, { mediaType: type, signal })), mediaType: type };
+    const loaded = await loader(bytes, { mediaType: type, signal });
+    // Parsers give what fonts make of it; what no store and no embedder takes is replaced, and offsets stay.
+    return { ...loaded, text: loaded.text.toWellFormed().replaceAll("\0", "\ufffd"), mediaType: type };
   }
-  const text = typeof content === "string" ? content.toWellFormed() : decode(content);
+  const text = typeof content === "string" ? content.toWellFormed().replace(/^\ufeff/, "") : decode(content);
   if (text.includes("\0")) throw unsupported("It holds NUL bytes, so it is no text.");
   const reader = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
   if (reader !== undefined) return { ...reader(text), mediaType: type };
@@ -81,7 +85,9 @@ const BINARY: ReadonlyMap<string, Loader> = new Map([
 ]);
 
 function baseType(mediaType: string | undefined): string | undefined {
-  return mediaType?.split(";")[0]?.trim().toLowerCase() || undefined;
+  const type = mediaType?.split(";")[0]?.trim().toLowerCase() || undefined;
+  if (type === undefined || MEDIA_TYPE.test(type)) return type;
+  throw unsupported(`"${type.slice(0, 80).replace(/[^ -~]/g, "?")}" is no media type.`);
 }
 
 function typeByName(names: readonly string[]): string | undefined {

@@ -30,6 +30,9 @@ const PACKAGES = { pdf: "unpdf", docx: "mammoth" } as const;
 /** As the sources run, and as they are packed: the build gives the thread a file of its own (scripts/flatten.mjs). */
 const WORKER = import.meta.url.endsWith(".ts") ? "./document-worker.ts" : "./lib/document-worker.js";
 const MIB = 1024 * 1024;
+const WATCH_MS = 50;
+/** What a program is started with so that modules are found; whatever else it is started with, a thread may refuse. */
+const LOADING = /^(?:--(?:import|require|loader|experimental-loader|conditions|preserve-symlinks)|-r|-C)(?:=|$)/;
 
 /**
  * Parses a document. Throws `InputError` `too_large` where a limit ended it and `unsupported_media` where it cannot be
@@ -49,8 +52,7 @@ export async function parseDocument(
     workerData,
     transferList: [bytes.buffer],
     env: {},
-    // A flag of a program that was given as text; a thread is a file.
-    execArgv: process.execArgv.filter((flag) => !flag.startsWith("--input-type")),
+    execArgv: loadingFlags(process.execArgv),
     stdout: true,
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
@@ -59,22 +61,37 @@ export async function parseDocument(
   const onAbort = (): void => stop(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   const timer = setTimeout(() => stop(tooLarge(format, `took longer than ${timeoutMs} ms`)), timeoutMs);
+  const memory = `took more than ${maxMemoryMb} MiB`;
+  // The limit of the thread counts objects, not the bytes that a parser unpacks.
+  const watch = setInterval(async () => {
+    const { external_memory: bytes } = await worker.getHeapStatistics().catch(() => ({ external_memory: 0 }));
+    if (bytes > maxMemoryMb * MIB) stop(tooLarge(format, memory));
+  }, WATCH_MS);
   try {
     const answer = await new Promise<WorkerAnswer>((resolve, reject) => {
       stop = reject;
       worker.once("message", resolve);
       worker.once("error", (cause: NodeJS.ErrnoException) => {
         const isMemory = cause.code === "ERR_WORKER_OUT_OF_MEMORY";
-        reject(isMemory ? tooLarge(format, `took more than ${maxMemoryMb} MiB`) : unreadable(format, cause));
+        reject(isMemory ? tooLarge(format, memory) : unreadable(format, cause));
       });
       worker.once("exit", () => reject(unreadable(format, new Error("The parser ended without an answer."))));
     });
     return partsOf(answer, { format, maxUnpackedBytes });
   } finally {
     clearTimeout(timer);
+    clearInterval(watch);
     signal?.removeEventListener("abort", onAbort);
     await worker.terminate();
   }
+}
+
+function loadingFlags(flags: readonly string[]): string[] {
+  return flags.filter((flag, index) => {
+    const before = flags[index - 1] ?? "";
+    const isValue = LOADING.test(before) && !before.includes("=") && before !== "--preserve-symlinks";
+    return isValue || LOADING.test(flag);
+  });
 }
 
 function partsOf(

@@ -4,6 +4,9 @@ import { InputError } from "@openfunctions/core";
 import type { LoadedDocument } from "./loaded-document.ts";
 import { linesOf } from "./text-shape.ts";
 
+/** A name that is long, or a row of nothing but separators, can make a text a thousand times as long as its table. */
+const MAX_CHARS = 100 * 1024 * 1024;
+
 /** JSON as it stands, with a line for each member of what was written in one line. Throws `InputError` `not_json`. */
 export function readJson(text: string): LoadedDocument {
   parse(text, "The document");
@@ -31,12 +34,22 @@ export function readJsonLines(text: string): LoadedDocument {
   return { text, byLine: true };
 }
 
-/** A table with a head as one paragraph for each row, each value with the name of its column (RFC 4180). */
+/**
+ * A table with a head as one paragraph for each row, each value with the name of its column (RFC 4180). Throws
+ * `InputError` `too_large` where the names make it more than a hundred million characters.
+ */
 export function readCsv(text: string, separator: string): LoadedDocument {
   const [head = [], ...rows] = rowsOf(text, separator);
-  const records = rows.map((row) =>
-    row.map((value, index) => `${head[index] || `column ${index + 1}`}: ${value}\n`).join(""),
-  );
+  let left = MAX_CHARS;
+  const records = rows.map((row) => {
+    const lines = row.map((value, index) => `${head[index] || `column ${index + 1}`}: ${value}\n`);
+    for (const line of lines) left -= line.length;
+    if (left < 0)
+      throw new InputError(`The table has more than ${MAX_CHARS} characters with a name at each value.`, {
+        code: "too_large",
+      });
+    return lines.join("");
+  });
   return { text: rows.length === 0 ? text : records.join("\n"), byLine: true };
 }
 

@@ -24,9 +24,12 @@ export interface Line {
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\r?\n?$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)/;
 /** A line that is longer is no heading, whatever it begins with. */
 const MAX_HEADING_CHARS = 500;
+/** What every chunk below a heading holds of it; the whole of it is in the text. */
+const MAX_TITLE_CHARS = 200;
+const MAX_PATH = 8;
 
 /** The shape of Markdown: its `#` headings, those in code fences left out. */
 export function markdownShape(text: string): { readonly headings: readonly Heading[] } {
@@ -35,10 +38,18 @@ export function markdownShape(text: string): { readonly headings: readonly Headi
   for (const { start, text: line } of linesOf(text)) {
     fence = fenceAfter(line, fence);
     if (fence !== undefined || line.length > MAX_HEADING_CHARS) continue;
-    const [, marks = "", title = ""] = HEADING.exec(line) ?? [];
+    const [, marks = "", rest = ""] = HEADING.exec(line) ?? [];
+    const title = withoutClosing(rest.trim());
     if (title !== "") headings.push({ start, level: marks.length, title });
   }
   return { headings };
+}
+
+/** A heading may be closed by marks of its own: `## Tea ##`. */
+function withoutClosing(title: string): string {
+  let end = title.length;
+  while (title[end - 1] === "#") end -= 1;
+  return end === 0 || /[ \t]/.test(title[end - 1] ?? "") ? title.slice(0, end).trimEnd() : title;
 }
 
 /** Where sections begin, and the headings above each, outermost first. A heading with nothing below it joins the next. */
@@ -51,7 +62,7 @@ export function sectionsOf(
   let lineEnd: number | undefined;
   for (const heading of headings) {
     open = [...open.filter(({ level }) => level < heading.level), heading];
-    const path = open.map(({ title }) => title);
+    const path = open.slice(-MAX_PATH).map(({ title }) => title.slice(0, MAX_TITLE_CHARS).toWellFormed());
     const last = sections.at(-1);
     const isEmpty = lineEnd !== undefined && text.slice(lineEnd, heading.start).trim() === "";
     if (isEmpty && last !== undefined) last.path = path;

@@ -2,12 +2,20 @@
 
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** A PDF with one line of text on each page. `kids` nests its tree so that pages come again and again. */
-export function pdfOf(pages: readonly string[], { nested = 0 }: { readonly nested?: number } = {}): Uint8Array {
+/**
+ * A PDF with one line of text on each page. `nested` nests its tree so that pages come again and again; `packed` is a
+ * page more, deflated.
+ */
+export function pdfOf(
+  pages: readonly string[],
+  { nested = 0, packed }: { readonly nested?: number; readonly packed?: Uint8Array } = {},
+): Uint8Array {
   const objects: string[] = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"];
-  const leaves = pages.map((text) => {
-    const stream = `BT /F1 12 Tf 72 720 Td (${text.replace(/[\\()]/g, "\\$&")}) Tj ET`;
-    objects.push(`<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`);
+  const streams = pages.map((text) => `BT /F1 12 Tf 72 720 Td (${text.replace(/[\\()]/g, "\\$&")}) Tj ET`);
+  const deflated = packed === undefined ? [] : [Buffer.from(packed).toString("latin1")];
+  const leaves = [...streams, ...deflated].map((stream, index) => {
+    const filter = index < pages.length ? "" : " /Filter /FlateDecode";
+    objects.push(`<< /Length ${stream.length}${filter} >>\nstream\n${stream}\nendstream`);
     objects.push(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${objects.length} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
     );
