@@ -259,7 +259,12 @@ describe("chunkText", () => {
   });
 
   it("field E4: no chunk ends within a character of two units, and together they are the text", () => {
-    for (const text of ["😀".repeat(8), `a${"😀".repeat(8)}`, "👩‍👩‍👧‍👦".repeat(8), "e\u0301\u0302\u0303".repeat(8)])
+    for (const text of [
+      "😀".repeat(8),
+      `a${"😀".repeat(8)}`,
+      "👩‍👩‍👧‍👦".repeat(8),
+      "e\u0301\u0302\u0303".repeat(8),
+    ])
       for (let size = 2; size <= 17; size += 1) {
         const chunks = chunkText(text, { size, overlap: 0 });
         expect(chunks.map(({ content }) => content).join("")).toBe(text);

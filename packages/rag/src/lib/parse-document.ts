@@ -32,7 +32,8 @@ const WORKER = import.meta.url.endsWith(".ts") ? "./document-worker.ts" : "./lib
 const MIB = 1024 * 1024;
 const WATCH_MS = 50;
 /** What a program is started with so that modules are found; whatever else it is started with, a thread may refuse. */
-const LOADING = /^(?:--(?:import|require|loader|experimental-loader|conditions|preserve-symlinks)|-r|-C)(?:=|$)/;
+const LOADING =
+  /^(?:--(?:import|require|loader|experimental-loader|conditions|preserve-symlinks)|-r|-C)(?:=|$)/;
 
 /**
  * Parses a document. Throws `InputError` `too_large` where a limit ended it and `unsupported_media` where it cannot be
