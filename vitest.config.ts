@@ -23,6 +23,8 @@ export default defineConfig({
     // leaves one behind would kill its user's process too.
     execArgv: ["--unhandled-rejections=strict"],
     testTimeout: 30_000,
+    // A browser or a database server that starts or stops while other suites run.
+    hookTimeout: 60_000,
     // A child that starts while other suites run needs its time.
     expect: { poll: { timeout: 10_000 } },
   },

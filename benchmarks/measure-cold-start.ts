@@ -230,7 +230,8 @@ function coldTargets({ plain, cached, steps }: ColdResults): readonly Target[] {
     target("CPU, to the AI SDK", 1, ratio(plain, "cpu", "ai-sdk")),
     target("until exit, to the AI SDK, streamed", 1, ratio(plain, "wall", "ai-sdk-stream")),
     target("until exit with compile cache on both sides, to the AI SDK", 1, ratio(cached, "wall", "ai-sdk")),
-    target("until exit, to a bare `fetch`", 2.3, ratio(plain, "wall", "fetch")),
+    // What the AI SDK needed when the goal was set: at most as much as it.
+    target("until exit, to a bare `fetch`", 2.65, ratio(plain, "wall", "fetch")),
   ];
 }
 

@@ -14,12 +14,13 @@ export async function measureStores({ rounds }: { readonly rounds: number }): Pr
   const values = await repeat(turns, ["values"]);
   const chunks = new Map<number, readonly ChildResult[]>();
   for (const size of SIZES) chunks.set(size, await repeat(turns, ["chunks", String(size)]));
+  const pglite = await repeat(1, [String(SIZES[0])], "pglite-run.ts");
   const searches = [...chunks].flatMap(([size, results]) =>
     (["keyword", "vector"] as const).map((kind) => ({ size, kind, results })),
   );
   return {
-    title: "Values and chunks in SQLite",
-    method: `Milliseconds of one operation (median, and the 95th of a hundred), both ways in turns in one process. Raw is \`node:sqlite\` with prepared statements and the same durability (WAL, \`synchronous = FULL\`). Chunks have 150 words and a vector of 384 numbers; a search gives ten. Raw words are an FTS5 query over the same texts with the porter tokenizer, \`ORDER BY rank LIMIT\`; raw vectors are a loop over one \`Float32Array\`.`,
+    title: "Values and chunks in SQLite and PGlite",
+    method: `Milliseconds of one operation (median, and the 95th of a hundred), both ways in turns in one process. Raw is \`node:sqlite\` with prepared statements and the same durability (WAL, \`synchronous = FULL\`). Chunks have 150 words and a vector of 384 numbers; a search gives ten. Raw words are an FTS5 query over the same texts with the porter tokenizer, \`ORDER BY rank LIMIT\`; raw vectors are a loop over one \`Float32Array\`. In PGlite both have an HNSW index; raw is a bare \`<=>\` query over a table of numbers and vectors, without owners, texts and filters.`,
     tables: [
       {
         caption: "Values",
@@ -29,19 +30,38 @@ export async function measureStores({ rounds }: { readonly rounds: number }): Pr
       {
         caption: "Searches",
         columns: ["", "ours, ms", "raw, ms", "ours to raw", "p95 ours, ms", "p95 raw, ms"],
-        rows: searches.map(({ size, kind, results }) => [
-          ...rowOf(`${kind}, ${countCell(size)} chunks`, kind, results),
-          cell(of(results, `${kind}OursLate`)),
-          cell(of(results, `${kind}RawLate`)),
-        ]),
+        rows: searches
+          .map(({ size, kind, results }) => [
+            ...rowOf(`${kind}, ${countCell(size)} chunks`, kind, results),
+            cell(of(results, `${kind}OursLate`)),
+            cell(of(results, `${kind}RawLate`)),
+          ])
+          .concat([
+            [
+              ...rowOf(`vector, ${countCell(SIZES[0])} chunks, PGlite`, "vector", pglite),
+              cell(of(pglite, "vectorOursLate")),
+              cell(of(pglite, "vectorRawLate")),
+            ],
+            [
+              `keyword, ${countCell(SIZES[0])} chunks, PGlite`,
+              cell(of(pglite, "keywordOurs"), 3),
+              "",
+              "",
+              "",
+              "",
+            ],
+          ]),
       },
       {
         caption: "Ingest, 20 chunks with vectors at a time",
         columns: ["", "chunks per second"],
-        rows: [...chunks].map(([size, results]) => [
-          `${countCell(size)} chunks`,
-          countCell(of(results, "rowsPerSecond").median),
-        ]),
+        rows: [
+          ...[...chunks].map(([size, results]) => [
+            `${countCell(size)} chunks`,
+            countCell(of(results, "rowsPerSecond").median),
+          ]),
+          [`${countCell(SIZES[0])} chunks, PGlite`, countCell(of(pglite, "rowsPerSecond").median)],
+        ],
       },
     ],
     targets: [
@@ -59,13 +79,24 @@ export async function measureStores({ rounds }: { readonly rounds: number }): Pr
         measured: ratioOf(kind, results),
         unit: "x",
       })),
+      {
+        name: `vector search at ${countCell(SIZES[0])} chunks in PGlite, to a bare \`<=>\` query`,
+        relation: "at most",
+        limit: 1.3,
+        measured: ratioOf("vector", pglite),
+        unit: "x",
+      },
     ],
   };
 }
 
-async function repeat(turns: number, args: readonly string[]): Promise<readonly ChildResult[]> {
+async function repeat(
+  turns: number,
+  args: readonly string[],
+  program: string = "store-run.ts",
+): Promise<readonly ChildResult[]> {
   const results: ChildResult[] = [];
-  for (let turn = 0; turn < turns; turn += 1) results.push(await runChild("store-run.ts", args));
+  for (let turn = 0; turn < turns; turn += 1) results.push(await runChild(program, args));
   return results;
 }
 

@@ -6,7 +6,7 @@
  * what the folders hold.
  */
 
-import { parseArgs } from "node:util";
+import { parseArgs, type ParseArgsConfig } from "node:util";
 import { type ChunkStore, hybridSearch } from "@openfunctions/core/search";
 import { evaluateRetrieval, type RetrievalQuality } from "@openfunctions/rag";
 import { type Collection, readCollection } from "./beir.ts";
@@ -100,7 +100,7 @@ function readOptions(): {
   readonly embedder: string | undefined;
   readonly json: boolean;
 } {
-  const { values } = parseArgs({
+  const { values } = readArguments({
     options: {
       data: { type: "string" },
       mode: { type: "string", default: "keyword" },
@@ -123,4 +123,16 @@ function readOptions(): {
 function fail(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(2);
+}
+
+/** The options, or the usage where they are none. */
+function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch {
+    process.stderr.write(
+      "Usage: npm run -s bench:retrieval -- --data <BEIR folder> [--mode keyword|vector|hybrid] [--store memory|sqlite|pglite] [--vectors <folder>] [--embedder hash] [--json]\n",
+    );
+    process.exit(2);
+  }
 }

@@ -2,23 +2,20 @@
  * node store-run.ts values: puts and gets by store-sqlite, and the same by hand with `node:sqlite`.
  * node store-run.ts chunks <count>: writes chunks, and searches them beside a bare FTS5 query and a bare loop.
  *
- * Both ways take turns in one process, so that a busy machine meets both alike. Prints one line of JSON.
+ * Prints one line of JSON.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { DocumentRecord, NewChunk } from "@openfunctions/core/search";
 import { openSqlite } from "@openfunctions/store-sqlite";
-import { summarize } from "./statistics.ts";
+import { DIMENSIONS, OWNER, PER_DOCUMENT, SampleChunks } from "./sample-chunks.ts";
+import { inTurns, named } from "./turns.ts";
 
 const PUTS = 300;
 const GETS = 3_000;
-const DIMENSIONS = 384;
-const PER_DOCUMENT = 20;
 const LIMIT = 10;
-const OWNER = "bench";
 
 const [what = "", count = "10000"] = process.argv.slice(2);
 const folder = await mkdtemp(join(tmpdir(), "openfunctions-bench-"));
@@ -57,12 +54,7 @@ async function measureValues(): Promise<Readonly<Record<string, number>>> {
 }
 
 async function measureChunks(size: number): Promise<Readonly<Record<string, number>>> {
-  const random = randomOf(11);
-  const words = Array.from({ length: 8_000 }, (_, n) => wordOf(n));
-  // Few words are common and most are rare, as in any language.
-  const textOf = (length: number): string =>
-    Array.from({ length }, () => words[Math.floor(words.length * random() ** 4)] ?? "").join(" ");
-  const vectorOf = (): readonly number[] => Array.from({ length: DIMENSIONS }, () => random() - 0.5);
+  const samples = new SampleChunks();
   const stores = await openSqlite({ file: join(folder, "ours.db") });
   const store = stores.chunkStore("docs");
   await store.resetEmbedding({ model: "random", dimensions: DIMENSIONS });
@@ -72,21 +64,18 @@ async function measureChunks(size: number): Promise<Readonly<Record<string, numb
   const numbers = new Float32Array(size * DIMENSIONS);
   let ingestMs = 0;
   for (let first = 0; first < size; first += PER_DOCUMENT) {
-    const chunks = Array.from({ length: PER_DOCUMENT }, (_, n): NewChunk => {
-      const [content, vector] = [textOf(150), vectorOf()];
+    const { document, chunks } = samples.document(first);
+    for (const [n, { vector = [] }] of chunks.entries())
       numbers.set(toUnit(vector), (first + n) * DIMENSIONS);
-      const place = { documentId: `d${first}`, start: n * 2_000, end: n * 2_000 + content.length };
-      return { id: `d${first}:${n}`, ...place, content, headings: [], hash: `${first + n}`, vector };
-    });
     const began = performance.now();
-    await store.replace(documentOf(`d${first}`), chunks);
+    await store.replace(document, chunks);
     ingestMs += performance.now() - began;
     raw.exec("BEGIN");
     for (const [n, { content }] of chunks.entries()) insert.run(first + n, content);
     raw.exec("COMMIT");
   }
   const match = raw.prepare("SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?");
-  const queries = Array.from({ length: 100 }, () => textOf(6));
+  const queries = Array.from({ length: 100 }, () => samples.text(6));
   const scope = { owners: [OWNER] };
   const keyword = await inTurns(queries.length, {
     ours: (n) => store.searchKeyword(scope, queries[n] ?? "", LIMIT),
@@ -99,8 +88,8 @@ async function measureChunks(size: number): Promise<Readonly<Record<string, numb
         LIMIT,
       ),
   });
-  const vectors = Array.from({ length: 60 }, vectorOf);
-  await store.searchVector(scope, vectorOf(), LIMIT);
+  const vectors = Array.from({ length: 60 }, () => samples.vector());
+  await store.searchVector(scope, samples.vector(), LIMIT);
   const vector = await inTurns(vectors.length, {
     ours: (n) => store.searchVector(scope, vectors[n] ?? [], LIMIT),
     raw: (n) => nearest(numbers, toUnit(vectors[n] ?? [])),
@@ -129,33 +118,6 @@ function nearest(numbers: Float32Array, query: Float32Array): readonly number[] 
   return best.sort((left, right) => (cosines[right] ?? 0) - (cosines[left] ?? 0));
 }
 
-type Ways = Readonly<Record<"ours" | "raw", (n: number) => unknown>>;
-type Times = Readonly<Record<"ours" | "raw", readonly number[]>>;
-
-/** Milliseconds of each turn; who begins changes from turn to turn. */
-async function inTurns(turns: number, ways: Ways): Promise<Times> {
-  const times: Record<"ours" | "raw", number[]> = { ours: [], raw: [] };
-  for (let n = 0; n < turns; n += 1) {
-    for (const way of n % 2 === 0 ? (["ours", "raw"] as const) : (["raw", "ours"] as const)) {
-      const began = performance.now();
-      await ways[way](n);
-      times[way].push(performance.now() - began);
-    }
-  }
-  return times;
-}
-
-function named(name: string, times: Times): Readonly<Record<string, number>> {
-  const late = (way: keyof Times): number =>
-    times[way].toSorted((left, right) => left - right)[Math.floor(times[way].length * 0.95)] ?? 0;
-  return {
-    [`${name}Ours`]: summarize(times.ours).median,
-    [`${name}Raw`]: summarize(times.raw).median,
-    [`${name}OursLate`]: late("ours"),
-    [`${name}RawLate`]: late("raw"),
-  };
-}
-
 /** With the durability that store-sqlite has by default. */
 function openRaw(name: string): DatabaseSync {
   const raw = new DatabaseSync(join(folder, name));
@@ -163,31 +125,7 @@ function openRaw(name: string): DatabaseSync {
   return raw;
 }
 
-function documentOf(id: string): DocumentRecord {
-  const what = { id, owner: OWNER, sourceId: id, contentHash: id, mediaType: "text/plain", metadata: {} };
-  return { ...what, createdAt: new Date(0).toISOString(), length: 40_000, chunkCount: PER_DOCUMENT };
-}
-
 function toUnit(vector: readonly number[]): Float32Array {
   const length = Math.hypot(...vector);
   return Float32Array.from(vector, (number) => number / length);
-}
-
-/** A made-up word of four to ten letters. */
-function wordOf(n: number): string {
-  const syllables = ["ba", "de", "fi", "go", "ku", "la", "mo", "ne", "ri", "su", "ta", "vo"];
-  let word = "";
-  for (let left = n + 12; left > 0; left = Math.floor(left / 12)) word += syllables[left % 12] ?? "";
-  return word;
-}
-
-/** The same numbers for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }

@@ -64,6 +64,8 @@ function testEnvironment() {
     ...Object.fromEntries(kept),
     ...(process.stdout.isTTY ? {} : { NO_COLOR: "1" }),
     OPENFUNCTIONS_HOME: join(scratch, "home"),
+    // Hundreds of processes start; what one of them compiled, types stripped, the next ones read.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, "node_modules", ".cache", "compile"),
     OPENFUNCTIONS_TEST_SCALE: process.env.OPENFUNCTIONS_TEST_SCALE ?? "0.1",
   };
 }

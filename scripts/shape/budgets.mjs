@@ -25,15 +25,15 @@ export const MIN_SOURCE_FILES = 30;
 export const PACKAGE_LINES = {
   core: 22700,
   "mcp-server": 1500,
-  "adapter-local": 1330,
+  "adapter-local": 1360,
   "adapter-anthropic": 800,
   "adapter-gemini": 870,
   "store-sqlite": 1650,
-  "store-postgres": 2250,
+  "store-postgres": 2270,
   agents: 1200,
   workflows: 1200,
   memory: 1350,
-  rag: 3050,
+  rag: 3120,
   "chat-agent": 1500,
 };
 export const PACKAGE_LINES_BY_PREFIX = { "adapter-": 600, "store-": 1500 };

@@ -5,6 +5,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { openHomeStores } from "../src/lib/home-stores.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 
@@ -69,6 +70,23 @@ describe("openfunctions memory", () => {
     expect((await openfunctions(["memory", "list", "--threads"])).stdout).toContain(
       "No conversation was kept.",
     );
+  });
+
+  it("shows what a terminal would obey as text", async () => {
+    const stores = await openHomeStores(home);
+    try {
+      const content = "red \u009b31m \u001b[2J \u202e bell \u0007\nforged";
+      await stores.facts.remember("local", { content });
+      await stores.conversations.append("local", "hostile", { messages: [{ role: "user", content }] });
+      await stores.conversations.setTitle("local", "hostile", content);
+    } finally {
+      await stores.close();
+    }
+    for (const args of [["list"], ["list", "--json"], ["list", "--threads"], ["search", "red"], ["export"]]) {
+      const { stdout } = await openfunctions(["memory", ...args]);
+      expect(stdout).toContain("forged");
+      expect(stdout).not.toMatch(/[^\P{C}\n]/u);
+    }
   });
 
   it("says what is wrong with an id or a limit", async () => {

@@ -158,10 +158,10 @@ describe("openfunctions rag", () => {
     const { code, stderr } = await rag(["add", ...names], { home: "odd" });
     expect(code).toBe(1);
     expect(stderr.trimEnd().split("\n")).toEqual([
-      "pipe: It is no file.",
-      "notes: It is a directory.",
-      expect.stringMatching(/^none\\u000anotes\/tea\.md: forged: ENOENT/),
-      expect.stringMatching(/^none\\u001b\[2J: ENOENT/),
+      "pipe: It is no file, but a pipe or a device.",
+      expect.stringMatching(/^notes: It is a folder/),
+      "none\\u000anotes/tea.md: forged: There is no such file.",
+      "none\\u001b[2J: There is no such file.",
       "4 of 4 files did not go in.",
     ]);
   });

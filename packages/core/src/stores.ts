@@ -21,4 +21,4 @@ export {
   summarizeRun,
 } from "./lib/run-query.ts";
 export { RunBells, watchRun, type WatchSource, type WatchTarget } from "./lib/run-watch.ts";
-export { checkStoreKey, checkStoreName, copyStoreValue, storeClosed } from "./lib/store.ts";
+export { checkLimit, checkStoreKey, checkStoreName, copyStoreValue, storeClosed } from "./lib/store.ts";

@@ -324,6 +324,18 @@ describe("whose data a caller reaches", () => {
   });
 });
 
+describe("an application that fails to say who is calling", () => {
+  it.each(["principal", "owner", "grants"] as const)("keeps why to itself (%s)", async (which) => {
+    const fail = (): never => {
+      throw new Error("postgres://app:s3cret@db/users is down");
+    };
+    const { url } = await start({}, { owner: () => "ada", [which]: fail });
+    const answer = await (await fetch(url, echo())).text();
+    expect(answer).toContain("-32603");
+    expect(answer).not.toContain("s3cret");
+  });
+});
+
 describe("who is local", () => {
   it.each(["x-forwarded-for", "forwarded", "x-real-ip", "via"])(
     "security S8: a loopback peer with %s is not",

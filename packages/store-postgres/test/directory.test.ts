@@ -10,7 +10,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { readFilter } from "@openfunctions/core/search";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPgliteStore, openPglite } from "../src/index.ts";
+import { createPgliteStore, openPglite, openPostgres } from "../src/index.ts";
 import { documentNumber } from "./support/samples.ts";
 
 function start(program: string, ...args: readonly string[]): ChildProcess {
@@ -79,7 +79,7 @@ describe("a directory", () => {
     }
   });
 
-  it("gives by vector what a filter leaves, where the index gives up before it comes there", async () => {
+  it("field E1: gives by vector what a filter leaves, where the index gives up before it comes there", async () => {
     const stores = await openPglite({ dir, tablePrefix: "earlier" });
     try {
       const chunks = await stores.chunkStore("docs");
@@ -106,6 +106,11 @@ describe("a directory", () => {
       code: "invalid_config",
     });
     await expect(openPglite({ dir: "" })).rejects.toMatchObject({ code: "invalid_config" });
+    for (const url of ["", "mysql://h/d", "postgres://u:secret@h/d?port=x"])
+      await expect(openPostgres({ url })).rejects.toMatchObject({
+        code: "invalid_config",
+        message: expect.not.stringContaining("secret"),
+      });
     await expect(openPglite({ dir: "memory://x" })).rejects.toMatchObject({ code: "invalid_config" });
     expect(await readdir(folder)).not.toContain("new");
     expect((await stat(dir)).isDirectory()).toBe(true);

@@ -133,7 +133,10 @@ class Threads {
   }
 
   async forget(id: string): Promise<void> {
+    const conversation = this.#threads.get(id);
     this.#threads.delete(id);
+    // A turn that still runs must not bring it back.
+    await conversation?.end();
     await this.options.home?.conversations.deleteThread(LOCAL_OWNER, id);
   }
 

@@ -147,6 +147,8 @@ async function answer({ conversation, turn, stores, lines }: Turn, text: string)
     print("");
     if (result.status !== "completed")
       note(paint("yellow", `${result.status}: ${result.error?.message ?? result.stopReason}`));
+    // Whoever leaves now closes the stores.
+    await conversation.settled();
   } finally {
     turn.end();
   }

@@ -98,8 +98,8 @@ async function undoMemory(): Promise<void> {
 async function exportMemory(): Promise<void> {
   await withHomeStores(dataHome(), async (stores) => {
     const { facts } = await stores.facts.recall(LOCAL_OWNER, "", { limit: Number.MAX_SAFE_INTEGER });
-    for (const fact of facts) print(JSON.stringify({ type: "fact", ...fact }));
-    for await (const thread of keptThreads(stores)) print(JSON.stringify({ type: "thread", ...thread }));
+    for (const fact of facts) printJson({ type: "fact", ...fact }, 0);
+    for await (const thread of keptThreads(stores)) printJson({ type: "thread", ...thread }, 0);
   });
 }
 

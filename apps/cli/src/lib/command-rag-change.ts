@@ -1,7 +1,7 @@
 /** `openfunctions rag add`, `remove` and `reindex`. */
 
 import { readFile, stat } from "node:fs/promises";
-import { basename, extname, resolve } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { InputError, OpenFunctionsError } from "@openfunctions/core";
 import type { IngestInput, IngestResult, Rag } from "@openfunctions/rag";
@@ -79,10 +79,11 @@ async function* readFiles(
   for (const file of files) {
     const sourceId = resolve(file);
     try {
-      const found = await stat(sourceId);
+      const { found, size, mtime } = await lookAt(sourceId);
+      if (found === "folder")
+        throw new InputError(`It is a folder; name its files, such as ${join(file, "*.md")}.`);
       // What a pipe or a device gives may never end.
-      if (!found.isFile()) throw new InputError(`It is ${found.isDirectory() ? "a directory" : "no file"}.`);
-      const { size, mtime } = found;
+      if (found === "other") throw new InputError("It is no file, but a pipe or a device.");
       if (size > MAX_BYTES)
         throw new InputError(`It has ${size} bytes; at most ${MAX_BYTES} are read.`, { code: "too_large" });
       const content = await readFile(sourceId);
@@ -92,6 +93,24 @@ async function* readFiles(
     } catch (error) {
       refuse(file, error);
     }
+  }
+}
+
+interface Found {
+  readonly found: "file" | "folder" | "other";
+  readonly size: number;
+  readonly mtime: Date;
+}
+
+async function lookAt(path: string): Promise<Found> {
+  try {
+    const entry = await stat(path);
+    const { size, mtime } = entry;
+    return { found: entry.isFile() ? "file" : entry.isDirectory() ? "folder" : "other", size, mtime };
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+      throw new InputError("There is no such file.", { cause });
+    throw cause;
   }
 }
 

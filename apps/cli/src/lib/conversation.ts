@@ -35,6 +35,13 @@ export interface ConversationOptions {
   readonly onNotKept?: (cause: unknown) => void;
 }
 
+/** How a suspended turn began; it goes on only while nothing else was said. */
+interface Begun {
+  readonly history: readonly Message[];
+  /** Messages that its run began with: a compactor may have left fewer than the thread holds. */
+  readonly known: number;
+}
+
 /** The instructions of a conversation. */
 export function conversationPrompt(prompt: string | undefined): NonNullable<LoopOptions["system"]> {
   return composeSections({ role: prompt ?? loadPromptPreset("assistant") });
@@ -45,12 +52,13 @@ export class Conversation {
   readonly id: string;
   readonly #options: ConversationOptions;
   readonly #system: NonNullable<LoopOptions["system"]>;
-  /** The history that a suspended turn began with; it goes on only while nothing else was said. */
-  readonly #suspended = new Map<string, readonly Message[]>();
+  readonly #suspended = new Map<string, Begun>();
   readonly #compactor: Compactor;
   #messages: readonly Message[] = [];
   #turns = 0;
   #loaded = false;
+  #ended = false;
+  #keeping: Promise<unknown> = Promise.resolve();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ConversationOptions) {
@@ -80,10 +88,31 @@ export class Conversation {
     if (home === undefined) throw new TypeError("A conversation without stores keeps no suspended turns.");
     return this.#queue(async () => {
       await this.#load();
-      // A turn of an earlier process goes on only where nothing was said since.
-      if (!this.#suspended.has(runId)) this.#suspended.set(runId, this.#turns === 0 ? this.#messages : []);
+      if (!this.#suspended.has(runId)) this.#suspended.set(runId, await this.#begun(runId, home));
       return resumeRun(runId, { ...options, ...home, adapter, tools, compactor, system: this.#system });
     });
+  }
+
+  /** Resolves once the turns begun so far are over and kept. */
+  async settled(): Promise<void> {
+    await this.#last;
+  }
+
+  /** Nothing of it is kept from now on, whatever is still running. Resolves when nothing is being written any more. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#keeping;
+  }
+
+  /** How a turn of an earlier process began: it goes on only where nothing was said since. */
+  async #begun(runId: string, { store }: HomeStores["loop"]): Promise<Begun> {
+    const thread = await this.#options.threads?.readThread(LOCAL_OWNER, this.id);
+    for await (const { at, type, data } of store.read(runId)) {
+      if (type !== "run.started" || this.#turns > 0 || (thread !== undefined && thread.updatedAt > at)) break;
+      const { value = [] } = data.history ?? {};
+      return { history: this.#messages, known: Array.isArray(value) ? value.length : 0 };
+    }
+    return { history: [], known: 0 };
   }
 
   /** What an earlier process kept of this conversation. */
@@ -136,17 +165,20 @@ export class Conversation {
   async #settle({ runId, status, messages, compacted = messages }: LoopResult): Promise<void> {
     const base = this.#suspended.get(runId);
     if (status === "suspended") {
-      this.#suspended.set(runId, base ?? this.#messages);
+      this.#suspended.set(runId, base ?? { history: this.#messages, known: this.#messages.length });
       return;
     }
     this.#suspended.delete(runId);
-    if (base !== undefined && base !== this.#messages) return;
+    if (base !== undefined && base.history !== this.#messages) return;
     if (status !== "completed" && status !== "limit_reached") return;
     const { threads, onNotKept } = this.#options;
-    const turn = messages.slice(this.#messages.length);
+    const turn = messages.slice(base?.known ?? this.#messages.length);
     this.#messages = compacted;
+    if (this.#ended) return;
     try {
-      await threads?.append(LOCAL_OWNER, this.id, { messages: turn, runId });
+      const kept = threads?.append(LOCAL_OWNER, this.id, { messages: turn, runId });
+      this.#keeping = Promise.allSettled([kept]);
+      await kept;
     } catch (cause) {
       onNotKept?.(cause);
     }

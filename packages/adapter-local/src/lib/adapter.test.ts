@@ -29,6 +29,9 @@ describe("the local adapter", () => {
     expect(() => createLocalAdapter({ model: "m" })).toThrow(
       expect.objectContaining({ code: "invalid_config", hint: expect.stringContaining("LOCAL_BASE_URL") }),
     );
+    expect(() => createLocalAdapter({ model: "m", server: "olama" as "ollama" })).toThrow(
+      expect.objectContaining({ code: "invalid_config", hint: expect.stringContaining("ollama") }),
+    );
     expect(() => createLocalAdapter({ model: "m", baseUrl: "file:///etc" })).toThrow(
       expect.objectContaining({ code: "invalid_config" }),
     );

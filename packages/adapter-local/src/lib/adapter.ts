@@ -63,6 +63,12 @@ export interface LocalAdapterOptions {
  */
 export function createLocalAdapter(options: LocalAdapterOptions = {}): AIAdapter {
   const { server = "local" } = options;
+  if (!Object.hasOwn(LOCAL_SERVERS, server)) {
+    throw new ConfigError(`There is no local server "${server}".`, {
+      code: "invalid_config",
+      hint: `Use one of ${Object.keys(LOCAL_SERVERS).join(", ")}; "local" is any other.`,
+    });
+  }
   const model = options.model ?? process.env["LOCAL_MODEL"] ?? "";
   const baseUrl = options.baseUrl ?? process.env["LOCAL_BASE_URL"] ?? LOCAL_SERVERS[server].baseUrl;
   if (model === "") {

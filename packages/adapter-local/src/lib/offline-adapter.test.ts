@@ -110,6 +110,31 @@ describe("the offline adapter", () => {
     expect(second.text).not.toContain("not a language model");
   });
 
+  it("keeps whose it is in a text that it hands on", async () => {
+    const registry = new ToolRegistry();
+    const kept: string[] = [];
+    registry.register(
+      defineTool({
+        name: "store_fact",
+        description: "Remembers one fact for later conversations.",
+        inputSchema: { type: "object", properties: { content: { type: "string" } }, required: ["content"] },
+        contract: "write",
+        examples: [{ description: "remember that Ada likes tea", input: { content: "Ada likes tea" } }],
+        handler: ({ content }) => (kept.push(content), ok(content, "Remembered.")),
+      }),
+    );
+    for (const content of [
+      "remember the fact that my cat is called Miez",
+      "remember the fact that I live in Rome",
+    ])
+      await runLoop({
+        adapter: createOfflineAdapter(),
+        tools: registry,
+        messages: [{ role: "user", content }],
+      }).result;
+    expect(kept).toEqual(["my cat is called Miez", "I live in Rome"]);
+  });
+
   it("asks for what is missing, and reads the answer together with the question", async () => {
     const first = await say("weather forecast");
     expect(calls(first)).toEqual([]);

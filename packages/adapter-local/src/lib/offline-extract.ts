@@ -65,6 +65,9 @@ export function missingOf(schema: JsonSchemaObject, args: JsonObject): readonly 
 const LEAD_IN =
   /^(?:(?:please|can|could|would|you|hey|hi)\s+)*(?:(?:what(?:'s| is| are)?|how (?:much|many)(?: is| are)?|who is|tell me|give me|show me|calculate|compute|work out|evaluate|solve|find|search(?: for)?|look up|read|open|fetch|add|create|make|new|note|remember|write)\s+)+(?:(?:a|an|the|my|new|task|note|todo|page|of|about|that|to|for)\s+)*/i;
 
+/** Small words that a text cannot lose: "my cat" is another one than "the cat". */
+const WHOSE = /^(?:i|i'm|my|our|we|we're)\b/i;
+
 /** Takes values out of one message; what was taken is not taken twice. */
 class Reader {
   readonly #message: string;
@@ -164,7 +167,7 @@ class Reader {
   #withoutLeadIn(): string {
     const words = this.#message.replace(LEAD_IN, "").split(/(?<=\s)(?=\S)/);
     const first = words.findIndex(
-      (word) => /\d/.test(word) || wordsOf(word).some((known) => !this.#about.has(known)),
+      (word) => /\d/.test(word) || WHOSE.test(word) || wordsOf(word).some((known) => !this.#about.has(known)),
     );
     return first === -1 ? "" : words.slice(first).join("");
   }

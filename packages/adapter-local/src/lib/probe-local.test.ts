@@ -36,6 +36,31 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 const MODELS = { data: [{ id: "llama" }, { id: "qwen" }] };
 
 describe("probeLocal", () => {
+  it("takes no name for a model's that a terminal would act on", async () => {
+    const names = ["\u001b[2J", "\u009b31m", "a\nok  forged", "\u202eevil", "", 7, "llama3.2:1b"];
+    const baseUrl = `${await serve({ "/v1/models": { data: names.map((id) => ({ id })) } })}/v1`;
+    const [found] = await probeLocal({ servers: [{ server: "local", baseUrl }], timeoutMs: 5_000 });
+    expect(found?.models).toEqual(["llama3.2:1b"]);
+  });
+
+  it("reads no more of an answer that has no end than it may keep", async () => {
+    let sent = 0;
+    const block = new Uint8Array(64 * 1024).fill(0x20);
+    const endless = (): Response =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => {
+            sent += block.length;
+            if (sent > 64 * block.length) controller.close();
+            else controller.enqueue(block);
+          },
+        }),
+      );
+    const servers = [{ server: "local" as const, baseUrl: "http://127.0.0.1:9/v1" }];
+    expect(await probeLocal({ servers, fetch: () => Promise.resolve(endless()) })).toEqual([]);
+    expect(sent).toBeLessThan(2 * 1024 * 1024);
+  });
+
   it("finds what answers with models, in a fixed order, and ignores everything else", async () => {
     const good = `${await serve({ "/v1/models": MODELS })}/v1`;
     const places = [

@@ -60,13 +60,24 @@ function askWithin({ fetch: transport = globalThis.fetch, timeoutMs = 300 }: Pro
       const post = body && { method: "POST", body: JSON.stringify(body) };
       const signal = AbortSignal.timeout(timeoutMs);
       const response = await transport(url, { ...post, signal, redirect: "error" });
-      const text = response.ok ? await response.text() : "";
-      return text.length > MAX_BYTES ? undefined : JSON.parse(text);
+      return response.ok ? JSON.parse(await textWithin(response)) : undefined;
     } catch {
       // Nothing listens there, or something that is no model server.
       return undefined;
     }
   };
+}
+
+/** The body as text; the empty one where it is too long, of which no more is read then. */
+async function textWithin({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BYTES) return "";
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 interface Asked {
@@ -116,6 +127,10 @@ function listOf(answer: unknown, key: string): readonly unknown[] {
   return isRecord(answer) ? listAt(answer, key) : [];
 }
 
+/** What a terminal would act on is in the name of no model. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
 function idOf(model: unknown): readonly string[] {
-  return isRecord(model) && typeof model["id"] === "string" ? [model["id"]] : [];
+  const id = isRecord(model) ? model["id"] : undefined;
+  return typeof id === "string" && id !== "" && !UNSEEN.test(id) ? [id] : [];
 }

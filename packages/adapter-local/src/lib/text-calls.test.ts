@@ -99,6 +99,33 @@ describe("a call written as text", () => {
     expect(reply.warnings).toEqual([]);
   });
 
+  it("is no call where it describes the tool", async () => {
+    const [described] = TOOLS.map(({ name, description, inputSchema }) =>
+      JSON.stringify({ type: "function", function: { name, description, parameters: inputSchema } }),
+    );
+    const { reply } = await ask([described ?? ""], { parseTextCalls: true });
+    expect(reply.text).toBe(described);
+    expect(reply.toolCalls).toEqual([]);
+  });
+
+  it("stands before a real call that came after it", async () => {
+    const call = { index: 0, id: "a", type: "function", function: { name: "add_task", arguments: "{}" } };
+    const server = await startFakeModelServer([
+      {
+        blocks: [
+          CHUNK({ content: "{" }),
+          CHUNK({ tool_calls: [call] }),
+          CHUNK({}, "tool_calls"),
+          "data: [DONE]\n\n",
+        ],
+      },
+    ]);
+    open.push(() => server.close());
+    const adapter = createLocalAdapter({ model: "small", baseUrl: `${server.url}/v1`, parseTextCalls: true });
+    const reply = await adapter.chat({ messages: [{ role: "user", content: "hi" }], tools: TOOLS });
+    expect(reply.parts.map(({ type }) => type)).toEqual(["text", "tool_call"]);
+  });
+
   it("does not hold back text that cannot be one", async () => {
     const { events } = await ask(["Hello", " there"], { parseTextCalls: true });
     expect(events.filter(({ type }) => type === "text_delta")).toHaveLength(2);

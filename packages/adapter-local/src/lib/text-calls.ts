@@ -52,8 +52,12 @@ class TextWatch {
   }
 
   take(event: ModelEvent, out: ModelEvent[]): void {
-    if (event.type === "tool_call") this.#calls += 1;
     if (event.type === "finish") return this.#finish(event, out);
+    if (event.type === "tool_call_delta" || event.type === "tool_call") {
+      this.#calls += 1;
+      // Beside a real call text is no call, and it stands where it was said.
+      out.push(...this.#held.splice(0));
+    }
     if (event.type !== "text_delta") return void out.push(event);
     if (this.#text.length < MAX_WATCHED_CHARS) this.#text += event.text;
     if (this.#mayBeCall()) return void this.#held.push(event);
@@ -108,6 +112,8 @@ function callsIn(text: string, tools: readonly string[]): readonly TextCall[] {
 function callOf(said: unknown, tools: readonly string[]): TextCall | undefined {
   if (!isPlainObject(said)) return undefined;
   const call = isPlainObject(said["function"]) ? said["function"] : said;
+  // A tool that is described, not called: its parameters are a schema.
+  if (Object.hasOwn(call, "description")) return undefined;
   const name = call["name"] ?? call["tool"] ?? call["function"];
   const given = call["arguments"] ?? call["parameters"] ?? call["args"] ?? call["input"] ?? {};
   const known = tools.find((tool) => tool === name);

@@ -14,6 +14,7 @@ export interface KeywordHit {
 
 /** An index of texts by id. Terms are ORed: a text with one of them is found, one with all of them ranks higher. */
 export class Bm25Index {
+  /** How often each term stands in which text. */
   readonly #postings = new Map<string, Map<string, number>>();
   readonly #terms = new Map<string, readonly string[]>();
   #length = 0;
@@ -30,8 +31,9 @@ export class Bm25Index {
     this.#terms.set(id, terms);
     this.#length += terms.length;
     for (const [term, count] of countsOf(terms)) {
-      const counts = this.#postings.get(term) ?? new Map<string, number>();
-      this.#postings.set(term, counts.set(id, count));
+      const postings = this.#postings.get(term) ?? new Map<string, number>();
+      postings.set(id, count);
+      this.#postings.set(term, postings);
     }
   }
 
@@ -42,9 +44,9 @@ export class Bm25Index {
     this.#terms.delete(id);
     this.#length -= terms.length;
     for (const term of new Set(terms)) {
-      const counts = this.#postings.get(term);
-      counts?.delete(id);
-      if (counts?.size === 0) this.#postings.delete(term);
+      const postings = this.#postings.get(term);
+      postings?.delete(id);
+      if (postings?.size === 0) this.#postings.delete(term);
     }
     return true;
   }
@@ -54,7 +56,8 @@ export class Bm25Index {
     const scores = new Map<string, number>();
     const average = this.#length / Math.max(1, this.size);
     for (const [term, times] of countsOf(searchTerms(query))) {
-      const postings = this.#postings.get(term) ?? new Map<string, number>();
+      const postings = this.#postings.get(term);
+      if (postings === undefined) continue;
       const rarity = Math.log(1 + (this.size - postings.size + 0.5) / (postings.size + 0.5));
       for (const [id, count] of postings) {
         const length = this.#terms.get(id)?.length ?? 0;

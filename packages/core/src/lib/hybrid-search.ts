@@ -2,6 +2,7 @@
 
 import type { KeywordHit } from "./bm25.ts";
 import { type Embedder, embedChecked } from "./embedder.ts";
+import { checkLimit } from "./store.ts";
 import { InputError } from "./errors.ts";
 import { type Clock, systemClock } from "./ports.ts";
 
@@ -69,8 +70,7 @@ export async function hybridSearch(
   options: HybridOptions = {},
 ): Promise<Ranking> {
   const { limit = 10, weights = { keyword: 1, vector: 1 }, minScore = 0, minCosine = -1 } = options;
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+  checkLimit(limit);
   checkNumbers({ weights, minScore, minCosine });
   const candidates = Math.max(MIN_CANDIDATES, 5 * limit);
   const [keyword, embedded] = await Promise.all([

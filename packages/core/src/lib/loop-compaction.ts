@@ -3,6 +3,7 @@
 import type { Usage } from "./adapter.ts";
 import { describeThrown } from "./describe-thrown.ts";
 import { OpenFunctionsError } from "./errors.ts";
+import { isPlainObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { Message } from "./message.ts";
 import type { Clock } from "./ports.ts";
@@ -70,6 +71,8 @@ export class LoopCompaction {
     const stopped = new Promise<never>((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
+    // A compactor that throws at once leaves nobody who waits for this; a later abort must not end the process.
+    stopped.catch(() => {});
     try {
       signal.throwIfAborted();
       const asked = this.#compactor.compact(messages, { ...request, signal });
@@ -99,9 +102,26 @@ export class LoopCompaction {
   }
 }
 
+/** Throws for what is no compaction: it would stand in the record, and no run could go on from there. */
 function sized(messages: readonly Message[], compaction: Compaction): SizedCompaction {
+  if (!isHistory(compaction.messages)) throw new TypeError("What it gave is no list of messages.");
   const { tokensBefore = tokensOf(messages), tokensAfter = tokensOf(compaction.messages) } = compaction;
+  const counts = [tokensBefore, tokensAfter, ...Object.values(compaction.usage ?? {})];
+  const isCount = (count: unknown): boolean =>
+    typeof count !== "number" || (Number.isFinite(count) && count >= 0);
+  if (!counts.every(isCount)) throw new TypeError("What it counted is no number of tokens.");
   return { ...compaction, tokensBefore, tokensAfter };
+}
+
+function isHistory(messages: unknown): boolean {
+  return Array.isArray(messages) && messages.length > 0 && messages.every(isMessage);
+}
+
+function isMessage(message: unknown): boolean {
+  if (!isPlainObject(message)) return false;
+  const { role, content } = message;
+  if (role !== "user" && role !== "assistant" && role !== "tool") return false;
+  return typeof content === "string" || (Array.isArray(content) && content.every(isPlainObject));
 }
 
 function tokensOf(messages: readonly Message[]): number {

@@ -2,6 +2,7 @@
 
 import { defined } from "./defined.ts";
 import { InputError } from "./errors.ts";
+import { checkLimit } from "./store.ts";
 import type { RunEvent, RunKind } from "./run-event.ts";
 import type { RunRecord, RunStatus } from "./run-record.ts";
 
@@ -61,8 +62,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 /** Checks a query. Throws `InputError` for a limit, time or cursor that is none. */
 export function planRunQuery(query: RunQuery = {}): RunPlan {
   const { limit = DEFAULT_LIMIT, since, until, cursor } = query;
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+  checkLimit(limit);
   const { status, kind, actor, threadId, taskId, correlationId } = query;
   return {
     equal: defined({ status, kind, actor, threadId, taskId, correlationId }),

@@ -93,13 +93,18 @@ export function storeClosed(): StoreError {
   return new StoreError("The store is closed.", { code: "store_closed" });
 }
 
+/** The limit of a page or search. Throws `InputError` for what is no whole number above 0. */
+export function checkLimit(limit: number): number {
+  if (Number.isInteger(limit) && limit > 0) return limit;
+  throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+}
+
 /** One page out of sorted keys; shared by stores that hold all keys in memory. */
 export function pageOfKeys(
   keys: readonly string[],
   { prefix = "", limit = DEFAULT_PAGE, cursor }: StoreQuery,
 ): { readonly keys: readonly string[]; readonly cursor?: string } {
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+  checkLimit(limit);
   const wanted = keys.filter((key) => key.startsWith(prefix) && (cursor === undefined || key > cursor));
   const page = wanted.slice(0, limit);
   const last = page.at(-1);

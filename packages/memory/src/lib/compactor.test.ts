@@ -124,6 +124,21 @@ describe("createCompactor", () => {
     expect(compaction?.rules).toContain("turns_summarized");
   });
 
+  it("sums up nothing where one piece has no summary: the others do not tell what was in it", async () => {
+    const adapter = scriptedAdapter([{ text: "one" }, { text: " " }, { text: "three" }, { text: "four" }]);
+    const old = Array.from({ length: 16 }, (_, index) => userMessage(`${index} ${LONG}`));
+    const compactor = createCompactor({ adapter, contextTokens: 2_000 });
+    expect(await compactor.compact([...old, userMessage("and now?")], request(false))).toBeUndefined();
+    expect(adapter.requests).toHaveLength(2);
+  });
+
+  it("leaves nothing of an offloaded result where the limit is a few characters", async () => {
+    const artifacts = createMemoryArtifactStore();
+    const compactor = createCompactor({ artifacts, contextTokens: 100, maxResultChars: 2 });
+    const compaction = await compactor.compact([userMessage("go"), ...rounds(1)], request(false));
+    expect(JSON.stringify(compaction?.messages).length).toBeLessThan(LONG.length);
+  });
+
   it("never touches pinned messages, and keeps the whole of an offloaded result for its owner", async () => {
     const artifacts = createMemoryArtifactStore();
     const pinned = userMessage("Never ship on Sundays.");
@@ -376,5 +391,41 @@ describe("a run that outgrows its window", () => {
     const compactor = { compact: () => Promise.reject(new Error("no summary today")) };
     const { result } = await runOver(Number.MAX_SAFE_INTEGER, [call(1), { text: "done" }], { compactor });
     expect(result).toMatchObject({ status: "completed", text: "done" });
+  });
+
+  it.each([
+    ["no compaction", null],
+    ["no list", { messages: "all of it" }],
+    ["an empty list", { messages: [] }],
+    ["no messages", { messages: [null, 7] }],
+    ["an unknown role", { messages: [{ role: "system", content: "obey" }] }],
+    ["parts that are none", { messages: [{ role: "user", content: ["hi"] }] }],
+    ["sizes that are no numbers", { messages: [userMessage("hi")], tokensBefore: Number.NaN }],
+    ["a usage below zero", { messages: [userMessage("hi")], usage: { ...SUMMARY_USAGE, total: -1 } }],
+  ])("goes on with the whole history where the compactor gives %s", async (_, given) => {
+    const compact = (): Promise<never> => Promise.resolve(given as never); // Proof: what a compactor must not give
+    const { result, compactions } = await runOver(Number.MAX_SAFE_INTEGER, [call(1), { text: "done" }], {
+      compactor: { compact },
+    });
+    expect(result).toMatchObject({ status: "completed", text: "done" });
+    expect(compactions).toEqual([]);
+    expect(result.compacted).toBeUndefined();
+  });
+
+  it("survives a compactor that throws at once, also when the run is aborted later", async () => {
+    const abort = new AbortController();
+    const script = scriptedAdapter([{ text: "done" }]);
+    const compact = (): never => {
+      throw new Error("at once");
+    };
+    const run = runLoop({
+      adapter: { ...script, stream: (asked) => (abort.abort(), script.stream(asked)) },
+      messages: [userMessage("go")],
+      compactor: { compact },
+      signal: abort.signal,
+    });
+    expect((await run.result).status).toBe("cancelled");
+    // A rejection that nobody heard would have ended the process by now.
+    await new Promise((resolve) => setImmediate(resolve));
   });
 });

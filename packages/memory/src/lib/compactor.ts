@@ -154,6 +154,8 @@ class CompactionWork {
     let summary = "";
     for (const piece of piecesOf(transcriptOf(old), maxChars)) {
       summary = await this.#ask(adapter, summary, piece);
+      // A summary that leaves a piece out is worse than none: what it stands for would be gone.
+      if (summary === "") return undefined;
     }
     if (summary === "") return undefined;
     const range = `messages ${first.from + 1} to ${last.from + last.messages.length}`;

@@ -84,7 +84,10 @@ export async function offloadResults(
     const id = kind === "pinned" ? undefined : ids.get(whole);
     if (part.type !== "tool_result" || id === undefined) return part;
     const half = Math.floor(maxResultChars / 4);
-    const [head, tail] = [whole.slice(0, half).toWellFormed(), whole.slice(-half).toWellFormed()];
+    const [head, tail] = [
+      whole.slice(0, half).toWellFormed(),
+      whole.slice(whole.length - half).toWellFormed(),
+    ];
     const note = `[${whole.length - 2 * half} characters left out; the whole is artifact "${id}".]`;
     return { ...part, result: `${head}\n${note}\n${tail}` };
   });

@@ -110,8 +110,16 @@ function recallFacts(facts: FactMemory): Tool {
         ...(tags === undefined ? {} : { tags }),
         signal,
       });
-      return ok({ mode, ...(reason === undefined ? {} : { reason }), facts: found.map(shownFact) });
+      const how = `${mode}${reason === undefined ? "" : `, ${reason}`}`;
+      const lines = found.map(({ content }) => `- ${content}`);
+      const plain =
+        found.length === 0
+          ? `Nothing is remembered of that (${how}).`
+          : [`Remembered (${how}):`, ...lines].join("\n");
+      return ok({ mode, ...(reason === undefined ? {} : { reason }), facts: found.map(shownFact) }, plain);
     },
+    // The plain words are for people; a model needs ids and origins.
+    toModel: (result) => (result.success ? JSON.stringify(result.data) : result.error),
   });
 }
 

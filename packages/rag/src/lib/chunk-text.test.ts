@@ -67,6 +67,21 @@ describe("chunkText", () => {
     );
   });
 
+  it("field E2: comes to an end with an overlap just below the size, and a sentence end inside it", () => {
+    const text = "abc\n".repeat(50);
+    const chunks = chunkText(text, { size: 50, overlap: 49 });
+    expect(joined(chunks)).toBe(text);
+    expect(chunks.length).toBeLessThanOrEqual(text.length);
+    const sentences = "One. Two. Three. Four. Five. Six. Seven. Eight. Nine. Ten.".repeat(3);
+    expect(joined(chunkText(sentences, { size: 20, overlap: 19 }))).toBe(sentences);
+  });
+
+  it("field E4: cuts between characters of two units, never through one", () => {
+    const chunks = chunkText("😀".repeat(8), { size: 3, overlap: 0 });
+    expect(chunks.map(({ content }) => content)).toEqual(Array.from({ length: 8 }, () => "😀"));
+    expect(chunks.every(({ content }) => content.isWellFormed())).toBe(true);
+  });
+
   it("bounds tokens as estimated", () => {
     const tokens = (text: string): number =>
       Math.ceil(

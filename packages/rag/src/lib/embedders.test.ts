@@ -271,7 +271,7 @@ describe("the bodies of requests", () => {
         }),
       "invalid_config",
     ],
-    [() => createOpenAIEmbedder({ apiKey: `${KEY}\n` }), "invalid_config"],
+    [() => createOpenAIEmbedder({ apiKey: `${KEY}\nx` }), "invalid_config"],
     [() => createGeminiEmbedder({ apiKey: `${KEY}\u20ac` }), "invalid_config"],
     [() => createOpenAIEmbedder({ apiKey: "k", headers: { [`x ${KEY}`]: "a" } }), "invalid_config"],
     [() => createOpenAIEmbedder({ apiKey: KEY, baseUrl: `https://:${KEY}@example.com` }), "invalid_config"],

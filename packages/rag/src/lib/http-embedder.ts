@@ -82,7 +82,7 @@ function checkPlace({ provider, url, headers }: EmbedderWire, options: HttpEmbed
 /**
  * Tokens of a text, on the safe side: prose has more characters to a token, and so has most code.
  */
-export function tokensAtMost(text: string): number {
+function tokensAtMost(text: string): number {
   let halves = 0;
   for (let index = 0; index < text.length; index += 1) halves += text.charCodeAt(index) < 128 ? 1 : 3;
   return Math.ceil(halves / 2);

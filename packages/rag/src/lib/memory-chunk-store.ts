@@ -1,6 +1,6 @@
 /** A chunk store in memory: exact, for tests and scratch. */
 
-import { InputError, StoreError } from "@openfunctions/core";
+import { StoreError } from "@openfunctions/core";
 import {
   Bm25Index,
   type Chunk,
@@ -15,7 +15,7 @@ import {
   type NewChunk,
   type VectorHit,
 } from "@openfunctions/core/search";
-import { storeClosed } from "@openfunctions/core/stores";
+import { checkLimit, storeClosed } from "@openfunctions/core/stores";
 
 interface Held {
   readonly document: DocumentRecord;
@@ -248,9 +248,4 @@ function isInScope({ owner, metadata }: DocumentRecord, { owners, filter }: Chun
 
 function toChunk({ hash: _hash, vector: _vector, ...chunk }: NewChunk): Chunk {
   return structuredClone(chunk);
-}
-
-function checkLimit(limit: number): void {
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
 }

@@ -133,7 +133,7 @@ describe("the tools of documents", () => {
 });
 
 describe("owners", () => {
-  it("never reach what is another's, by any call, tool or id", async () => {
+  it("field E5: never reach what is another's, by any call, tool or id", async () => {
     const words = fc.constantFrom("tea", "coffee", "secret", "plan", "river");
     const step = fc.record({
       owner: fc.constantFrom("ada", "bob"),

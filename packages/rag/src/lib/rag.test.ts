@@ -159,7 +159,7 @@ describe("ingest and search", () => {
     expect((await rag.listDocuments()).documents).toEqual([]);
   });
 
-  it("empties a known source whose content became blank", async () => {
+  it("field E8: empties a known source whose content became blank", async () => {
     const rag = await open();
     await rag.ingest({ sourceId: "a", content: "Tea." });
     expect(await rag.ingest({ sourceId: "a", content: "  " })).toMatchObject({
@@ -173,6 +173,16 @@ describe("ingest and search", () => {
       status: "replaced",
       chunks: 1,
     });
+  });
+
+  it("field E8: answers nothing of the chunks that a shorter version left behind", async () => {
+    const rag = await open({ chunker: { size: 80, overlap: 0 } });
+    await rag.ingest({ sourceId: "a", content: paragraphs(5) });
+    const again = await rag.ingest({ sourceId: "a", content: paragraphs(2) });
+    expect(again).toMatchObject({ status: "replaced", chunks: 2, removed: 5 });
+    const { hits } = await rag.search("topic4 topic3 paragraph", { limit: 50 });
+    expect(hits.every(({ documentId }) => documentId === again.documentId)).toBe(true);
+    expect(hits.length).toBeLessThanOrEqual(2);
   });
 
   it("does no work for the same content, and embeds only what changed", async () => {
@@ -243,7 +253,7 @@ describe("ingest and search", () => {
     }
   });
 
-  it("ends two ingests of one source at once with one whole version", async () => {
+  it("field E8: ends two ingests of one source at once with one whole version", async () => {
     const rag = await open({ embedder: countingEmbedder(), chunker: { size: 80, overlap: 0 } });
     const versions = [paragraphs(100), paragraphs(150), paragraphs(100), `${paragraphs(120)} end`];
     const results = await Promise.all(versions.map((content) => rag.ingest({ sourceId: "a", content })));

@@ -1,7 +1,7 @@
 /** The vectors of a chunk store: what they are made with, and how they are written. */
 
 import { InputError, StoreError } from "@openfunctions/core";
-import { sql } from "drizzle-orm/sql/sql";
+import { type SQL, sql } from "drizzle-orm/sql/sql";
 import type { Session } from "./database.ts";
 import type { PlannerStatistics } from "./planner-statistics.ts";
 import type { Tables } from "./tables.ts";
@@ -15,13 +15,16 @@ export interface ChunkPlace {
   readonly statistics: PlannerStatistics;
 }
 
-/** What vectors are made with. With a lock it stays so until the transaction ends; one to `update` waits for writers. */
+/**
+ * What vectors are made with. With a lock it stays so until the transaction ends; one to `update` waits for writers. What
+ * is to happen in the same statement stands in `also`, as further columns.
+ */
 export async function findEmbedding(
   session: Session,
   { tables, store }: ChunkPlace,
-  { lock }: { readonly lock?: "share" | "update" } = {},
+  { lock, also = sql`` }: { readonly lock?: "share" | "update"; readonly also?: SQL } = {},
 ): Promise<StoredEmbedding | undefined> {
-  const row = await session.get(sql`SELECT number, model, dimensions FROM ${tables.embeddings}
+  const row = await session.get(sql`SELECT number, model, dimensions${also} FROM ${tables.embeddings}
     WHERE store = ${store} ${lock === undefined ? sql`` : LOCKS[lock]}`);
   if (row === undefined) return undefined;
   const { number, model, dimensions } = row;

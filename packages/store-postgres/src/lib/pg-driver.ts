@@ -23,6 +23,9 @@ export interface PgPool {
   query(text: string, values?: unknown[]): Promise<PgResult>;
 }
 
+/** How long a server may take to answer at first; without an end, an address with a wrong port is waited for forever. */
+const CONNECT_MS = 15_000;
+
 /** Uses a pool that stays its maker's. */
 export function pgPoolDriver(pool: PgPool): Driver {
   return new PgDriver(pool, async () => {});
@@ -32,7 +35,7 @@ export function pgPoolDriver(pool: PgPool): Driver {
 export async function pgUrlDriver(url: string): Promise<Driver> {
   checkUrl(url);
   const { Pool } = await import("pg");
-  const pool = new Pool({ connectionString: url });
+  const pool = new Pool({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
   // A connection that breaks while nobody uses it is dropped by the pool; the next statement gets another.
   pool.on("error", ignore);
   // One that is being ended may still be told that the server ends it too.
@@ -104,8 +107,10 @@ function toAnswer({ rows, rowCount }: PgResult): Answer {
 }
 
 function checkUrl(url: unknown): void {
-  const known = typeof url === "string" && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
-  if (known) return;
+  const isUrl = typeof url === "string" && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
+  // pg waits for ever where a port in the query is none.
+  const port = isUrl ? new URL(url).searchParams.get("port") : null;
+  if (isUrl && (port === null || /^\d{1,5}$/.test(port))) return;
   // The address may hold a password: it is not shown.
   throw new ConfigError('"url" is not the address of a Postgres server.', {
     code: "invalid_config",

@@ -12,7 +12,7 @@ import type {
   NewChunk,
   VectorHit,
 } from "@openfunctions/core/search";
-import { checkStoreName, storeClosed } from "@openfunctions/core/stores";
+import { checkLimit, checkStoreName, storeClosed } from "@openfunctions/core/stores";
 import { type SQL, sql } from "drizzle-orm/sql/sql";
 import { checkDimensions, type ChunkPlace, findEmbedding, writeVectors } from "./chunk-vectors.ts";
 import type { Database } from "./database.ts";
@@ -20,7 +20,7 @@ import type { Row } from "./driver.ts";
 import { searchKeyword } from "./keyword-search.ts";
 import { replaceDocument } from "./replace-document.ts";
 import { scopeSql, textRows } from "./scope-sql.ts";
-import { MAX_DIMENSIONS, resetVectorIndex, searchVector } from "./vector-search.ts";
+import { MAX_DIMENSIONS, resetVectorIndex, scanSettings, searchVector } from "./vector-search.ts";
 
 const DEFAULT_PAGE = 100;
 const WHOLE = { start: 0, end: 2 ** 31 - 1 } as const;
@@ -195,7 +195,7 @@ export class PostgresChunkStore implements ChunkStore {
     this.#needVectors();
     const { tables, store } = this.#place;
     return database.transaction(async (session) => {
-      const embedding = await findEmbedding(session, this.#place);
+      const embedding = await findEmbedding(session, this.#place, { also: scanSettings(limit) });
       checkDimensions([vector], embedding);
       return searchVector(session, vector, { tables, store, scope, limit, embedding });
     });
@@ -248,11 +248,6 @@ function toChunk(row: Row): Chunk {
     headings,
     ...(page === undefined ? {} : { page }),
   };
-}
-
-function checkLimit(limit: number): void {
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
 }
 
 function parse<T>(text: unknown): T {

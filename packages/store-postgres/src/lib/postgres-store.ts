@@ -1,9 +1,15 @@
 /** A store in Postgres: one row per key. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { InputError, type Json, type Store, type StoreChange, StoreError } from "@openfunctions/core";
+import { type Json, type Store, type StoreChange, StoreError } from "@openfunctions/core";
 import type { StorePage, StoreQuery } from "@openfunctions/core";
-import { checkStoreKey, checkStoreName, copyStoreValue, storeClosed } from "@openfunctions/core/stores";
+import {
+  checkLimit,
+  checkStoreKey,
+  checkStoreName,
+  copyStoreValue,
+  storeClosed,
+} from "@openfunctions/core/stores";
 import { type SQL, sql } from "drizzle-orm/sql/sql";
 import type { Database, Session } from "./database.ts";
 import type { Row } from "./driver.ts";
@@ -21,11 +27,18 @@ export interface StorePlace {
 const DEFAULT_PAGE = 100;
 const MAX_TRIES = 20;
 const WAIT_MS = 5;
+const LOCK_AFTER = 5;
 
 interface Found<T> {
   readonly value: T;
   /** Never given twice, so that a row that was deleted and made again is another one. */
   readonly version: string;
+}
+
+interface Swap<T> {
+  readonly change: (value: T | undefined) => StoreChange<T>;
+  /** True inside a transaction: the row is held until it ends. */
+  readonly lock?: boolean;
 }
 
 /** One name of a database's stores. */
@@ -66,8 +79,7 @@ export class PostgresStore<T extends Json> implements Store<T> {
 
   async list({ prefix = "", limit = DEFAULT_PAGE, cursor }: StoreQuery = {}): Promise<StorePage<T>> {
     const database = this.#open();
-    if (!Number.isInteger(limit) || limit < 1)
-      throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+    checkLimit(limit);
     const first = toBytes(prefix);
     const rows = await database.all(sql`SELECT key, value FROM ${this.#table}
       WHERE store = ${this.#name} AND key >= ${first} AND key > ${toBytes(cursor ?? "")}
@@ -130,18 +142,34 @@ export class PostgresStore<T extends Json> implements Store<T> {
   ): Promise<T | undefined> {
     for (let tried = 0; tried < MAX_TRIES; tried += 1) {
       if (tried > 0) await sleep(WAIT_MS * tried * Math.random());
-      const found = await this.#find(session, key);
-      const decision = change(found === undefined ? undefined : structuredClone(found.value));
-      if ("keep" in decision) return found?.value;
-      const text = "set" in decision ? JSON.stringify(copyStoreValue(decision.set)) : undefined;
-      if (text === undefined && found === undefined) return undefined;
-      if ((await session.run(this.#swap(key, text, found?.version))) > 0)
-        return text === undefined ? undefined : parse<T>(text);
+      // Who lost several times holds the row while it decides: others then wait for this one.
+      const swapped =
+        tried < LOCK_AFTER
+          ? await this.#swapOnce(session, key, { change })
+          : await this.#place.database.transaction((locked) =>
+              this.#swapOnce(locked, key, { change, lock: true }),
+            );
+      if (swapped !== undefined) return swapped.value;
     }
     throw new StoreError(`The key "${key}" was changed by others in each of ${MAX_TRIES} tries.`, {
       code: "store_conflict",
       retryable: true,
     });
+  }
+
+  /** The value afterwards; undefined where somebody else was first. */
+  async #swapOnce(
+    session: Session,
+    key: string,
+    { change, lock = false }: Swap<T>,
+  ): Promise<{ readonly value: T | undefined } | undefined> {
+    const found = await this.#find(session, key, lock);
+    const decision = change(found === undefined ? undefined : structuredClone(found.value));
+    if ("keep" in decision) return { value: found?.value };
+    const text = "set" in decision ? JSON.stringify(copyStoreValue(decision.set)) : undefined;
+    if (text === undefined && found === undefined) return { value: undefined };
+    if ((await session.run(this.#swap(key, text, found?.version))) === 0) return undefined;
+    return { value: text === undefined ? undefined : parse<T>(text) };
   }
 
   /** Puts a value, or none, in the place of the version that was read, or of none. */
@@ -155,9 +183,9 @@ export class PostgresStore<T extends Json> implements Store<T> {
       : sql`UPDATE ${this.#table} SET value = ${text}, version = DEFAULT WHERE ${at}`;
   }
 
-  async #find(session: Session, key: string): Promise<Found<T> | undefined> {
+  async #find(session: Session, key: string, lock: boolean = false): Promise<Found<T> | undefined> {
     const row = await session.get(
-      sql`SELECT value, version::text AS version FROM ${this.#table} WHERE ${this.#isAt(key)}`,
+      sql`SELECT value, version::text AS version FROM ${this.#table} WHERE ${this.#isAt(key)} ${lock ? sql`FOR UPDATE` : sql``}`,
     );
     return row && { value: this.#parse(row), version: String(row["version"]) };
   }

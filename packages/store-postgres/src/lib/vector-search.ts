@@ -44,7 +44,14 @@ export async function resetVectorIndex(
     WHERE embedding = ${next.number}`);
 }
 
-/** The chunks in the scope nearest to a vector, best first. Runs in a transaction, whose settings it changes. */
+/** The settings of a search through the index, until the transaction ends, as columns of a statement before it. */
+export function scanSettings(limit: number): SQL {
+  const lookAt = Math.min(MAX_LOOKED_AT, Math.max(MIN_LOOKED_AT, limit));
+  return sql`, set_config('hnsw.iterative_scan', 'strict_order', true),
+    set_config('hnsw.ef_search', ${String(lookAt)}::text, true)`;
+}
+
+/** The chunks in the scope nearest to a vector, best first. Runs in a transaction with `scanSettings`. */
 export async function searchVector(
   session: Session,
   vector: readonly number[],
@@ -55,9 +62,6 @@ export async function searchVector(
   const text = JSON.stringify(vector);
   // What has no direction is in no index of directions.
   if (embedding.dimensions <= MAX_INDEXED && vector.some((value) => value !== 0)) {
-    const lookAt = Math.min(MAX_LOOKED_AT, Math.max(MIN_LOOKED_AT, limit));
-    await session.get(sql`SELECT set_config('hnsw.iterative_scan', 'strict_order', true),
-      set_config('hnsw.ef_search', ${String(lookAt)}::text, true)`);
     const size = sql.raw(String(embedding.dimensions));
     const distance = sql`v.vector::vector(${size}) <=> ${text}::vector(${size})`;
     const near = await session.all(nearSql(distance, sql``, search));
@@ -69,12 +73,13 @@ export async function searchVector(
 
 /** Ordered by the expression of the index, or by another one, which no index serves, and then by `ties`. */
 function nearSql(distance: SQL, ties: SQL, { tables, store, scope, limit, embedding }: VectorSearch): SQL {
-  return sql`SELECT c.id, 1 - (${distance}) AS cosine
+  // Named once: the vector is the longest part of the statement by far.
+  return sql`SELECT id, 1 - distance AS cosine FROM (SELECT c.id, ${distance} AS distance
     FROM ${tables.vectors} v
       JOIN ${tables.chunks} c ON c.number = v.chunk
       JOIN ${tables.documents} d ON d.number = c.document
     WHERE v.embedding = ${sql.raw(String(embedding.number))} AND ${scopeSql(store, scope)}
-    ORDER BY ${distance}${ties} LIMIT ${limit}::bigint`;
+    ORDER BY distance${ties} LIMIT ${limit}::bigint) AS near`;
 }
 
 function toHits(rows: readonly Row[]): readonly VectorHit[] {

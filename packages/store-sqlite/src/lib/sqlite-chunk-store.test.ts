@@ -215,6 +215,36 @@ describe("chunk stores in SQLite", () => {
     expect(() => stores.ledger()).toThrow(expect.objectContaining({ code: "store_closed" }));
     expect(() => stores.chunkStore("docs")).toThrow(expect.objectContaining({ code: "store_closed" }));
   });
+
+  it("refuses vectors that float32 cannot hold, and writes nothing of them", async () => {
+    const store = await chunksAt(await fresh());
+    await store.resetEmbedding({ model: "given", dimensions: 2 });
+    await write(store, "good", { vector: [1, 0] });
+    for (const number of [Number.NaN, Infinity, -Infinity, 1e39]) {
+      const vector = [number, 1];
+      await expect(write(store, "bad", { vector })).rejects.toMatchObject({ code: "invalid_argument" });
+      await expect(store.setVectors(new Map([["good:0", vector]]))).rejects.toThrow("float32");
+      await expect(store.searchVector(ADA, vector, 5)).rejects.toThrow("float32");
+    }
+    expect(await store.searchVector(ADA, [1, 0], 5)).toEqual([{ id: "good:0", cosine: 1 }]);
+  });
+
+  it("refuses metadata deeper than SQLite reads, which would fail every filtered search of its owner", async () => {
+    const store = await chunksAt(await fresh());
+    await write(store, "good", { metadata: { year: 2020 } });
+    let metadata: JsonObject = { year: 2020 };
+    for (let depth = 0; depth < 1_500; depth += 1) metadata = { below: metadata };
+    await expect(write(store, "deep", { metadata })).rejects.toThrow("1,000 deep");
+    const scope = { ...ADA, filter: readFilter({ path: "year", eq: 2020 }) };
+    expect(idsOf(await store.searchKeyword(scope, "words", 5))).toEqual(["good:0"]);
+    expect((await store.listDocuments(ADA)).documents).toHaveLength(1);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])("refuses an embedding of %d dimensions", async (dimensions) => {
+    const store = await chunksAt(await fresh());
+    await expect(store.resetEmbedding({ model: "given", dimensions })).rejects.toThrow("dimensions");
+    expect(await store.embedding()).toBeUndefined();
+  });
 });
 
 const PATHS = ["a", "b.c", "b.0", "a.x"];

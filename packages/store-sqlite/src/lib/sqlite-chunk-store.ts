@@ -13,7 +13,7 @@ import {
   searchTerms,
   type VectorHit,
 } from "@openfunctions/core/search";
-import { checkStoreName, storeClosed } from "@openfunctions/core/stores";
+import { checkLimit, checkStoreName, storeClosed } from "@openfunctions/core/stores";
 import { scopeSql, type SqlCondition } from "./chunk-scope-sql.ts";
 import {
   type ChunkPlace,
@@ -53,6 +53,8 @@ export class SqliteChunkStore implements ChunkStore {
   }
 
   async resetEmbedding({ model, dimensions }: Omit<EmbeddingState, "complete">): Promise<void> {
+    if (!Number.isInteger(dimensions) || dimensions < 1)
+      throw new InputError(`"dimensions" is ${String(dimensions)}; use a whole number above 0.`);
     this.#write((place) => {
       const { database, store } = place;
       const drop = "UPDATE openfunctions_chunks SET vector = NULL WHERE store = ? AND vector IS NOT NULL";
@@ -92,9 +94,13 @@ export class SqliteChunkStore implements ChunkStore {
       const { database, store } = place;
       const key = [toKeyBytes(document.owner), toKeyBytes(document.sourceId)];
       const insert = `INSERT INTO openfunctions_documents (store, id, owner, source, record)
-        VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING n`;
+        VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+        RETURNING n, json_valid(record) AS valid`;
       const values = [store, toKeyBytes(document.id), ...key, JSON.stringify(document)];
-      const n = numberOf(database.get(insert, values), document.id);
+      const row = database.get(insert, values);
+      const n = numberOf(row, document.id);
+      // SQLite reads 1,000 levels: one document beyond them would fail every filtered search of its owner.
+      if (Number(row?.["valid"]) !== 1) throw new InputError("The metadata is nested more than 1,000 deep.");
       const numbers = chunks.map((chunk) => insertChunk(place, n, chunk));
       tellVectors(
         place,
@@ -315,6 +321,9 @@ function checkVector(
   model: string | undefined = place?.embedding?.model,
 ): readonly [] {
   const wanted = place?.embedding;
+  // A vector is kept as float32, where a number above its range is no number any more.
+  if (!vector.every((number) => Number.isFinite(Math.fround(number))))
+    throw new InputError("A vector holds a number that float32 does not have, such as NaN or Infinity.");
   if (wanted?.dimensions === vector.length && wanted.model === model) return [];
   const what =
     wanted === undefined ? "no embedding was announced" : `"${wanted.model}" has ${wanted.dimensions}`;
@@ -327,11 +336,6 @@ function numberOf(row: Row | undefined, document: string): number {
   if (row !== undefined) return Number(row["n"]);
   const message = `The document "${document}", or a chunk of it, is there already.`;
   throw new StoreError(message, { code: "store_conflict" });
-}
-
-function checkLimit(limit: number): number {
-  if (Number.isInteger(limit) && limit > 0) return limit;
-  throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
 }
 
 function parse<T>(text: unknown): T {

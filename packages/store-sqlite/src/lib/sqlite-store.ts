@@ -1,8 +1,13 @@
 /** A store in a SQLite file: one row per key. */
 
 import type { Json, Store, StoreChange, StorePage, StoreQuery } from "@openfunctions/core";
-import { InputError } from "@openfunctions/core";
-import { checkStoreKey, checkStoreName, copyStoreValue, storeClosed } from "@openfunctions/core/stores";
+import {
+  checkLimit,
+  checkStoreKey,
+  checkStoreName,
+  copyStoreValue,
+  storeClosed,
+} from "@openfunctions/core/stores";
 import type { Database, Row } from "./database.ts";
 import { fromKeyBytes, toKeyBytes } from "./key-bytes.ts";
 
@@ -41,8 +46,7 @@ export class SqliteStore<T extends Json> implements Store<T> {
 
   async list({ prefix = "", limit = DEFAULT_PAGE, cursor }: StoreQuery = {}): Promise<StorePage<T>> {
     const database = this.#open();
-    if (!Number.isInteger(limit) || limit < 1)
-      throw new InputError(`"limit" is ${String(limit)}; use a whole number above 0.`);
+    checkLimit(limit);
     const first = toKeyBytes(prefix);
     const rows = database.all(
       `SELECT key, value FROM openfunctions_values
