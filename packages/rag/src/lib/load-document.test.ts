@@ -250,11 +250,15 @@ describe("DOCX", () => {
     ["counts fewer entries than there are", 8, 0],
     ["counts another number of all", 10, 1],
     ["lies on several disks", 4, 0xffff],
-    ["begins its directory elsewhere", 16, 7],
+    ["says that its directory is shorter", 12, 7],
   ])("is refused where its directory can be read in two ways: it %s", async (_, at, value) => {
     const zip = Buffer.from(docxOf(["x"]));
     zip.writeUInt16LE(value, zip.length - 22 + at);
-    await expect(load(zip, DOCX)).rejects.toMatchObject({ code: "unsupported_media" });
+    // The parser refuses some of these too, and says something else.
+    await expect(load(zip, DOCX)).rejects.toMatchObject({
+      code: "unsupported_media",
+      message: expect.stringContaining("directory of the zip"),
+    });
   });
 
   it("is refused where it is broken", async () => {
