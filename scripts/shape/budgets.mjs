@@ -29,7 +29,7 @@ export const PACKAGE_LINES = {
   "adapter-anthropic": 800,
   "adapter-gemini": 870,
   "store-sqlite": 1650,
-  "store-postgres": 2260,
+  "store-postgres": 2270,
   agents: 1200,
   workflows: 1200,
   memory: 1350,

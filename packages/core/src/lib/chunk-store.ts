@@ -81,13 +81,21 @@ export interface ChunkStore {
   resetEmbedding(embedding: { readonly model: string; readonly dimensions: number }): Promise<void>;
   /** Chunks that have no vector yet, of every owner, in the order of their ids: what an embedder has left to do. */
   withoutVector(limit: number): Promise<readonly { readonly id: string; readonly content: string }[]>;
-  /** Gives chunks their vectors; an id that is gone meanwhile is passed over. */
-  setVectors(vectors: ReadonlyMap<string, readonly number[]>): Promise<void>;
+  /**
+   * Gives chunks their vectors; an id that is gone meanwhile is passed over. Throws as `replace` does where they are
+   * not of the announced `model`.
+   */
+  setVectors(vectors: ReadonlyMap<string, readonly number[]>, model?: string): Promise<void>;
   /**
    * Puts the document in the place of what its source held for this owner, and says how many chunks left. Vectors need
-   * an embedding that was announced; throws `StoreError` `embedding_mismatch` for a vector of another length.
+   * an embedding that was announced; throws `StoreError` `embedding_mismatch` for a vector of another length, and for
+   * any where another than the `model` they were made with is announced by then.
    */
-  replace(document: DocumentRecord, chunks: readonly NewChunk[]): Promise<{ readonly removed: number }>;
+  replace(
+    document: DocumentRecord,
+    chunks: readonly NewChunk[],
+    model?: string,
+  ): Promise<{ readonly removed: number }>;
   /** The vectors an owner already has for contents, by their hash. */
   vectorsByHash(owner: string, hashes: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>;
   findSource(owner: string, sourceId: string): Promise<DocumentRecord | undefined>;

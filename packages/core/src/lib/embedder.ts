@@ -38,7 +38,8 @@ export class EmbedderError extends OpenFunctionsError {
 }
 
 /**
- * Embeds and checks what came: as many vectors as texts, each of finite numbers and the declared length. Throws
+ * Embeds and checks what came: as many vectors as texts, each of the declared length and of numbers that
+ * are finite in 32 bits. Throws
  * `EmbedderError`.
  */
 export async function embedChecked(
@@ -53,12 +54,17 @@ export async function embedChecked(
     throw new EmbedderError(message, { model, index: Math.min(vectors.length, texts.length) });
   }
   for (const [index, vector] of vectors.entries()) {
-    if (vector.length === dimensions && vector.every(Number.isFinite)) continue;
+    if (vector.length === dimensions && Array.from(vector).every(isStorable)) continue;
     const what = vector.length === dimensions ? "a number that is not finite" : `${vector.length} numbers`;
     const message = `"${model}" gave ${what} for text ${index}, not ${dimensions} finite numbers.`;
     throw new EmbedderError(message, { model, index });
   }
   return vectors;
+}
+
+/** Finite as stores keep it, in 32 bits. */
+function isStorable(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(Math.fround(value));
 }
 
 /** The cosine of the angle between two vectors; 0 where one has no length. */

@@ -3,6 +3,7 @@
 import type { KeywordHit } from "./bm25.ts";
 import { type Embedder, embedChecked } from "./embedder.ts";
 import { checkLimit } from "./store.ts";
+import { InputError } from "./errors.ts";
 import { type Clock, systemClock } from "./ports.ts";
 
 /** A text near the query's vector. */
@@ -61,7 +62,7 @@ const QUERY_TIMEOUT_MS = 3_000;
 /**
  * Asks both for `max(50, 5 * limit)` candidates and fuses their ranks: `sum(w / (60 + rank)) / sum(w / 61)`. Without
  * an embedder, with one that knows no meaning, or where embedding the query fails, the ranking is by keyword and says
- * why: it never passes for a semantic one. Equal scores stand in the order of their ids. Spec state.md section 6.
+ * why: it never passes for a semantic one, and weights do not count. Throws `InputError` for numbers that are none. Equal scores stand in the order of their ids. Spec state.md section 6.
  */
 export async function hybridSearch(
   source: SearchSource,
@@ -70,6 +71,7 @@ export async function hybridSearch(
 ): Promise<Ranking> {
   const { limit = 10, weights = { keyword: 1, vector: 1 }, minScore = 0, minCosine = -1 } = options;
   checkLimit(limit);
+  checkNumbers({ weights, minScore, minCosine });
   const candidates = Math.max(MIN_CANDIDATES, 5 * limit);
   const [keyword, embedded] = await Promise.all([
     source.keyword(query, candidates),
@@ -81,9 +83,10 @@ export async function hybridSearch(
   for (const [index, { id, raw }] of keyword.entries()) parts.set(id, { keyword: { rank: index + 1, raw } });
   for (const [index, { id, cosine }] of (vector ?? []).entries())
     parts.set(id, { ...parts.get(id), vector: { rank: index + 1, cosine } });
-  const most = (weights.keyword + (vector === undefined ? 0 : weights.vector)) / (RANK_OFFSET + 1);
+  const counted = vector === undefined ? { keyword: 1, vector: 0 } : weights;
+  const most = (counted.keyword + counted.vector) / (RANK_OFFSET + 1);
   const scoreOf = (part: RankedHit["parts"]): number =>
-    (shareOf(weights.keyword, part.keyword) + shareOf(weights.vector, part.vector)) / most;
+    (shareOf(counted.keyword, part.keyword) + shareOf(counted.vector, part.vector)) / most;
   const found = [...parts]
     .map(([id, part]) => ({ id, score: scoreOf(part), parts: part }))
     .filter(({ score }) => score >= minScore)
@@ -92,6 +95,21 @@ export async function hybridSearch(
   return "reason" in embedded
     ? { mode: "keyword", reason: embedded.reason, hits, total }
     : { mode: "hybrid", hits, total };
+}
+
+function checkNumbers({
+  weights: { keyword, vector },
+  minScore,
+  minCosine,
+}: Required<Pick<HybridOptions, "weights">> & {
+  readonly minScore: number;
+  readonly minCosine: number;
+}): void {
+  const sum = keyword + vector;
+  if (!(keyword >= 0 && vector >= 0 && sum > 0 && Number.isFinite(sum)))
+    throw new InputError('"weights" are numbers from 0 on, and not both 0.');
+  if (Number.isNaN(minScore) || Number.isNaN(minCosine))
+    throw new InputError('"minScore" and "minCosine" are numbers.');
 }
 
 function shareOf(weight: number, part: { readonly rank: number } | undefined): number {

@@ -187,6 +187,29 @@ describe("hybridSearch", () => {
     expect((await hybridSearch(source, "the cat", options)).mode).toBe("hybrid");
   });
 
+  it("lets weights count in the fusion alone: without vectors the words do, whatever their weight", async () => {
+    const weights = { keyword: 0, vector: 1 };
+    expect(await hybridSearch(source, "cat", { weights })).toMatchObject({
+      mode: "keyword",
+      hits: [{ score: 1 }],
+    });
+    const { hits } = await hybridSearch(source, "the cat", { weights, embedder });
+    expect(hits[0]).toMatchObject({ id: "a", score: 1 });
+  });
+
+  it.each([
+    { weights: { keyword: 0, vector: 0 } },
+    { weights: { keyword: -1, vector: 3 } },
+    { weights: { keyword: Number.NaN, vector: 1 } },
+    { weights: { keyword: Number.MAX_VALUE, vector: Number.MAX_VALUE } },
+    { minScore: Number.NaN },
+    { minCosine: Number.NaN },
+  ])("refuses %o, by which nothing can be ranked", async (options) => {
+    await expect(hybridSearch(source, "cat", { embedder, ...options })).rejects.toMatchObject({
+      code: "invalid_argument",
+    });
+  });
+
   it("rejects with the caller's reason on abort, and refuses a limit that is none", async () => {
     const reason = new Error("enough");
     const slow = { ...embedder, embed: () => new Promise<never>(() => {}) };
@@ -203,6 +226,12 @@ it("embedChecked names the text whose vector is wrong", async () => {
     index: 1,
     model: "hash-2",
   });
+  const gap: number[] = [];
+  gap[1] = 2;
+  for (const vector of [[1, 1e39], [-1e300, 0], gap]) {
+    const unkept = { ...wrong, embed: async () => [vector] };
+    await expect(embedChecked(unkept, ["a"], { kind: "document" })).rejects.toMatchObject({ index: 0 });
+  }
   const few = { ...wrong, embed: async () => [[1, 2]] };
   await expect(embedChecked(few, ["a", "b"], { kind: "document" })).rejects.toMatchObject({ index: 1 });
 });

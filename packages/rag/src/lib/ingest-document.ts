@@ -67,6 +67,13 @@ export interface CutDocument {
   readonly warnings: readonly string[];
 }
 
+/** Chunks as they are written, how many of their texts were embedded, and with what. */
+export interface EmbeddedDocument {
+  readonly chunks: readonly NewChunk[];
+  readonly embedded: number;
+  readonly model?: string;
+}
+
 /** What is to be written, or the result where nothing is. */
 export type Prepared = CutDocument | { readonly done: IngestResult };
 
@@ -122,7 +129,7 @@ export async function embedDocuments(
   { store, index: { embedder }, owner, clock }: RagParts,
   documents: readonly CutDocument[],
   { signal, onProgress }: IngestOptions,
-): Promise<readonly { readonly chunks: readonly NewChunk[]; readonly embedded: number }[]> {
+): Promise<readonly EmbeddedDocument[]> {
   if (embedder === undefined) return documents.map(({ chunks }) => ({ chunks, embedded: 0 }));
   const hashes = [...new Set(documents.flatMap(({ chunks }) => chunks.map(({ hash }) => hash)))];
   const vectors = new Map(hashes.length === 0 ? [] : await store.vectorsByHash(owner, hashes));
@@ -148,6 +155,7 @@ export async function embedDocuments(
   return documents.map(({ chunks }, index) => ({
     chunks: chunks.map((chunk) => ({ ...chunk, vector: vectors.get(chunk.hash) ?? [] })),
     embedded: embedded[index] ?? 0,
+    model: embedder.model,
   }));
 }
 
@@ -155,13 +163,12 @@ export async function embedDocuments(
 export async function commitDocument(
   parts: RagParts,
   { document, known, warnings }: CutDocument,
-  { chunks, embedded }: { readonly chunks: readonly NewChunk[]; readonly embedded: number },
+  { chunks, embedded, model }: EmbeddedDocument,
 ): Promise<IngestResult> {
   const { store, owner, index } = parts;
   const bare = index.embedder === undefined && chunks.length > 0 ? await store.embedding() : undefined;
-  if (embedded > 0 || chunks.some(({ vector }) => vector !== undefined)) await checkEmbedding(parts);
   try {
-    const { removed } = await store.replace(document, chunks);
+    const { removed } = await store.replace(document, chunks, model);
     const status =
       chunks.length === 0 ? "emptied" : known === undefined && removed === 0 ? "created" : "replaced";
     const { sourceId, id: documentId } = document;
@@ -176,7 +183,9 @@ export async function commitDocument(
       warnings: bare === undefined ? warnings : [...warnings, withoutVectors(bare.model)],
     };
   } catch (cause) {
-    if (!OpenFunctionsError.is(cause) || cause.code !== "store_conflict") throw cause;
+    if (!OpenFunctionsError.is(cause)) throw cause;
+    if (cause.code === "embedding_mismatch") throw embeddedAnew(model, cause);
+    if (cause.code !== "store_conflict") throw cause;
     // The same version was written by another ingest meanwhile: it is there, whole.
     const current = await store.findSource(owner, document.sourceId);
     if (current?.id === document.id) return { ...unchanged(parts, current), embedded };
@@ -188,13 +197,10 @@ function withoutVectors(model: string): string {
   return `The index was embedded with "${model}" and no embedder is given: until it is reindexed, searches go by words alone.`;
 }
 
-/** Throws `StoreError` `embedding_mismatch` where the index was given to another embedder meanwhile. */
-async function checkEmbedding({ store, index: { embedder } }: RagParts): Promise<void> {
-  const state = await store.embedding();
-  if (state?.model === embedder?.model && state?.dimensions === embedder?.dimensions) return;
-  throw new StoreError(
-    `The index was embedded anew with "${state?.model}" while "${embedder?.model}" was at work; nothing was written.`,
-    { code: "embedding_mismatch", hint: "Open it again with the embedder of the index." },
+function embeddedAnew(model: string | undefined, cause: unknown): StoreError {
+  return new StoreError(
+    `The index was embedded anew while "${model}" was at work; nothing of the document was written.`,
+    { code: "embedding_mismatch", hint: "Open it with the embedder of the index and ingest again.", cause },
   );
 }
 

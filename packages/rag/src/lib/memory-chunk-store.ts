@@ -68,18 +68,19 @@ class MemoryChunkStore implements ChunkStore {
     return left.slice(0, limit).map((id) => ({ id, content: this.#chunks.get(id)?.chunk.content ?? "" }));
   }
 
-  async setVectors(vectors: ReadonlyMap<string, readonly number[]>): Promise<void> {
+  async setVectors(vectors: ReadonlyMap<string, readonly number[]>, model?: string): Promise<void> {
     this.#open();
-    for (const vector of vectors.values()) this.#checkVector(vector);
+    for (const vector of vectors.values()) this.#checkVector(vector, model);
     for (const [id, vector] of vectors) if (this.#chunks.has(id)) this.#vectors.set(id, [...vector]);
   }
 
   async replace(
     document: DocumentRecord,
     chunks: readonly NewChunk[],
+    model?: string,
   ): Promise<{ readonly removed: number }> {
     this.#open();
-    for (const { vector } of chunks) if (vector !== undefined) this.#checkVector(vector);
+    for (const { vector } of chunks) if (vector !== undefined) this.#checkVector(vector, model);
     const ids = new Set(chunks.map(({ id }) => id));
     if (
       ids.size < chunks.length ||
@@ -230,12 +231,12 @@ class MemoryChunkStore implements ChunkStore {
     return chunks.length;
   }
 
-  #checkVector(vector: readonly number[]): void {
+  #checkVector(vector: readonly number[], model: string | undefined = this.#embedding?.model): void {
     const wanted = this.#embedding;
-    if (wanted !== undefined && vector.length === wanted.dimensions) return;
+    if (wanted?.dimensions === vector.length && wanted.model === model) return;
     const what =
       wanted === undefined ? "no embedding was announced" : `"${wanted.model}" has ${wanted.dimensions}`;
-    throw new StoreError(`A vector has ${vector.length} dimensions, and ${what}.`, {
+    throw new StoreError(`A vector of "${model}" has ${vector.length} dimensions, and ${what}.`, {
       code: "embedding_mismatch",
     });
   }

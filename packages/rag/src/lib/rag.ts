@@ -201,7 +201,7 @@ export class Rag {
   /**
    * Gives every chunk of every owner a vector of this embedder, and searches with it from then on. Another model drops
    * the vectors first; the same one goes on where it was interrupted. Until it is done, searches go by keyword and say
-   * so. Gives the number of chunks embedded.
+   * so. Gives the number of chunks embedded. Throws `embedding_mismatch` where another reindex took over.
    */
   async reindex(embedder: Embedder, { signal, onProgress }: ReindexOptions = {}): Promise<number> {
     const { store, index, clock } = this.#parts;
@@ -215,7 +215,7 @@ export class Rag {
       if (batch.length === 0) return embedded;
       const texts = batch.map(({ content }) => content);
       const vectors = await embedTexts(embedder, texts, { clock, signal });
-      await store.setVectors(new Map(batch.map(({ id }, at) => [id, vectors[at] ?? []])));
+      await store.setVectors(new Map(batch.map(({ id }, at) => [id, vectors[at] ?? []])), embedder.model);
       embedded += batch.length;
       onProgress?.(embedded);
     }

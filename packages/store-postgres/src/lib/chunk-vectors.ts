@@ -33,28 +33,36 @@ export async function findEmbedding(
 
 const LOCKS = { share: sql`FOR SHARE`, update: sql`FOR UPDATE` } as const;
 
-/** Throws `StoreError` `embedding_mismatch` for a vector of another length, `InputError` for what is no vector. */
+/** Throws `StoreError` `embedding_mismatch` for a vector of another length or model, `InputError` for what is no vector. */
 export function checkDimensions(
   vectors: Iterable<readonly number[]>,
   embedding: StoredEmbedding | undefined,
+  model: string | undefined = embedding?.model,
 ): asserts embedding is StoredEmbedding {
   for (const vector of vectors) {
-    if (vector.length !== embedding?.dimensions) throw mismatch(vector.length, embedding);
+    if (vector.length !== embedding?.dimensions || model !== embedding.model)
+      throw mismatch(`A vector of "${model}" has ${vector.length} dimensions`, embedding);
     if (!vector.every(Number.isFinite)) throw new InputError("A vector holds a number that is not finite.");
   }
-  if (embedding === undefined) throw mismatch(0, embedding);
+  if (embedding === undefined) throw mismatch("There is no vector", embedding);
+}
+
+/** Vectors by the ids of their chunks, and what they were made with. */
+export interface NewVectors {
+  readonly vectors: ReadonlyMap<string, readonly number[]>;
+  readonly model: string | undefined;
 }
 
 /** Gives the chunks of these ids their vectors; ids that are gone are passed over. */
 export async function writeVectors(
   session: Session,
-  vectors: ReadonlyMap<string, readonly number[]>,
+  { vectors, model }: NewVectors,
   place: ChunkPlace,
 ): Promise<void> {
   if (vectors.size === 0) return;
   const { tables, store } = place;
   const embedding = await findEmbedding(session, place, { lock: "share" });
-  checkDimensions(vectors.values(), embedding);
+  checkDimensions(vectors.values(), embedding, model);
   const rows = [...vectors].map(([id, vector]) => ({ id, vector: JSON.stringify(vector) }));
   await session.run(sql`INSERT INTO ${tables.vectors} (chunk, embedding, vector)
     SELECT c.number, ${embedding.number}::int, v.vector::vector
@@ -63,10 +71,10 @@ export async function writeVectors(
     ON CONFLICT (chunk) DO UPDATE SET embedding = excluded.embedding, vector = excluded.vector`);
 }
 
-function mismatch(length: number, embedding: StoredEmbedding | undefined): StoreError {
+function mismatch(what: string, embedding: StoredEmbedding | undefined): StoreError {
   const wanted =
     embedding === undefined
       ? "no embedding was announced"
       : `"${embedding.model}" has ${embedding.dimensions}`;
-  return new StoreError(`A vector has ${length} dimensions, and ${wanted}.`, { code: "embedding_mismatch" });
+  return new StoreError(`${what}, and ${wanted}.`, { code: "embedding_mismatch" });
 }

@@ -94,21 +94,22 @@ export class PostgresChunkStore implements ChunkStore {
     return rows.map(({ id, content }) => ({ id: String(id), content: String(content) }));
   }
 
-  async setVectors(vectors: ReadonlyMap<string, readonly number[]>): Promise<void> {
+  async setVectors(vectors: ReadonlyMap<string, readonly number[]>, model?: string): Promise<void> {
     const database = this.#open();
     this.#needVectors();
-    await database.transaction((session) => writeVectors(session, vectors, this.#place));
+    await database.transaction((session) => writeVectors(session, { vectors, model }, this.#place));
     await this.#place.statistics.count(vectors.size, this.#place);
   }
 
   async replace(
     document: DocumentRecord,
     chunks: readonly NewChunk[],
+    model?: string,
   ): Promise<{ readonly removed: number }> {
     const database = this.#open();
     if (chunks.some(({ vector }) => vector !== undefined)) this.#needVectors();
     const removed = await database.transaction((session) =>
-      replaceDocument(session, { document, chunks }, this.#place),
+      replaceDocument(session, { document, chunks, model }, this.#place),
     );
     await this.#place.statistics.count(chunks.length, this.#place);
     return { removed };

@@ -12,6 +12,8 @@ import { termVector } from "./term-vector.ts";
 export interface NewDocument {
   readonly document: DocumentRecord;
   readonly chunks: readonly NewChunk[];
+  /** What their vectors were made with. */
+  readonly model: string | undefined;
 }
 
 interface ChunkRow {
@@ -31,7 +33,7 @@ const WRITTEN_AT_ONCE = 500;
 /** How many chunks left. Runs in a transaction. Throws `StoreError` `store_conflict` where the document is there already. */
 export async function replaceDocument(
   session: Session,
-  { document, chunks }: NewDocument,
+  { document, chunks, model }: NewDocument,
   place: ChunkPlace,
 ): Promise<number> {
   const { tables, store } = place;
@@ -57,7 +59,7 @@ export async function replaceDocument(
       ...place,
       document: Number(made?.["number"]),
     });
-  await writeVectors(session, vectorsOf(chunks), place);
+  await writeVectors(session, { vectors: vectorsOf(chunks), model }, place);
   return left.reduce((sum, row) => sum + Number(row["chunk_count"]), 0);
 }
 

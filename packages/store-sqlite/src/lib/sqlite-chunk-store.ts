@@ -70,10 +70,10 @@ export class SqliteChunkStore implements ChunkStore {
     return (chunks ?? []).map(({ id, content }) => ({ id, content }));
   }
 
-  async setVectors(vectors: ReadonlyMap<string, readonly number[]>): Promise<void> {
+  async setVectors(vectors: ReadonlyMap<string, readonly number[]>, model?: string): Promise<void> {
     this.#write((place) => {
       const sql = "UPDATE openfunctions_chunks SET vector = ? WHERE store = ? AND id = ? RETURNING n";
-      for (const vector of vectors.values()) checkVector(place, vector);
+      for (const vector of vectors.values()) checkVector(place, vector, model);
       const rows = Array.from(vectors, ([id, vector]) =>
         place.database.get(sql, [toVectorBytes(vector), place.store, toKeyBytes(id)]),
       );
@@ -87,9 +87,10 @@ export class SqliteChunkStore implements ChunkStore {
   async replace(
     document: DocumentRecord,
     chunks: readonly NewChunk[],
+    model?: string,
   ): Promise<{ readonly removed: number }> {
     return this.#write((place) => {
-      for (const { vector } of chunks) if (vector !== undefined) checkVector(place, vector);
+      for (const { vector } of chunks) if (vector !== undefined) checkVector(place, vector, model);
       const { database, store } = place;
       const key = [toKeyBytes(document.owner), toKeyBytes(document.sourceId)];
       const insert = `INSERT INTO openfunctions_documents (store, id, owner, source, record)
@@ -314,15 +315,19 @@ function scoped(scope: ChunkScope, condition: string, parameter: Parameter): Sql
   return { sql: `${condition} AND ${sql}`, parameters: [parameter, ...parameters] };
 }
 
-function checkVector(place: ChunkPlace | undefined, vector: readonly number[]): readonly [] {
+function checkVector(
+  place: ChunkPlace | undefined,
+  vector: readonly number[],
+  model: string | undefined = place?.embedding?.model,
+): readonly [] {
   const wanted = place?.embedding;
   // A vector is kept as float32, where a number above its range is no number any more.
   if (!vector.every((number) => Number.isFinite(Math.fround(number))))
     throw new InputError("A vector holds a number that float32 does not have, such as NaN or Infinity.");
-  if (wanted !== undefined && vector.length === wanted.dimensions) return [];
+  if (wanted?.dimensions === vector.length && wanted.model === model) return [];
   const what =
     wanted === undefined ? "no embedding was announced" : `"${wanted.model}" has ${wanted.dimensions}`;
-  const message = `A vector has ${vector.length} dimensions, and ${what}.`;
+  const message = `A vector of "${model}" has ${vector.length} dimensions, and ${what}.`;
   throw new StoreError(message, { code: "embedding_mismatch" });
 }
 

@@ -220,6 +220,23 @@ function describeEmbedding(test: ChunkStoreTest): void {
     await assert.rejects(store.setVectors(new Map([["d1:000000000", [1]]])), isMismatch);
     await assert.rejects(store.searchVector(ADA, [1], 5), isMismatch);
   });
+  test("refuses vectors of a model that is announced no more, and writes nothing of them", async ({
+    store,
+  }) => {
+    await store.resetEmbedding(SAMPLE_EMBEDDING);
+    const { document, chunks } = sampleDocument("d1", ["one"], { vectors: [[1, 0, 0]] });
+    const isMismatch = (cause: unknown): boolean =>
+      OpenFunctionsError.is(cause) && cause.code === "embedding_mismatch";
+    await assert.rejects(store.replace(document, chunks, "before-3"), isMismatch);
+    assert.equal(await store.getDocument(ADA, "d1"), undefined);
+    await store.replace(document, chunks, SAMPLE_EMBEDDING.model);
+    await store.resetEmbedding({ ...SAMPLE_EMBEDDING, model: "after-3" });
+    const vectors = new Map([["d1:000000000", [0, 1, 0]]]);
+    await assert.rejects(store.setVectors(vectors, SAMPLE_EMBEDDING.model), isMismatch);
+    assert.equal((await store.embedding())?.complete, false);
+    await store.setVectors(vectors, "after-3");
+    assert.equal((await store.embedding())?.complete, true);
+  });
 }
 
 function describeLife(test: ChunkStoreTest): void {
