@@ -33,7 +33,7 @@ export const PACKAGE_LINES = {
   agents: 1200,
   workflows: 1200,
   memory: 1350,
-  rag: 3100,
+  rag: 3120,
   "chat-agent": 1500,
 };
 export const PACKAGE_LINES_BY_PREFIX = { "adapter-": 600, "store-": 1500 };

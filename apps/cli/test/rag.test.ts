@@ -1,7 +1,10 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
 import { hashEmbedder } from "@openfunctions/core/search";
 import {
   type FakeModelServer,
@@ -10,6 +13,7 @@ import {
   startFakeModelServer,
 } from "@openfunctions/core/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pdfOf } from "../../../packages/rag/src/lib/__fixtures__/office-files.ts";
 import { createProgressBar } from "../src/lib/progress-bar.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
@@ -39,6 +43,7 @@ function ollama(request: FakeRequest): FakeReply {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "openfunctions-rag-"));
   await mkdir(join(folder, "notes"));
+  await mkdir(join(folder, "folders", "corpus.jsonl"), { recursive: true });
   await writeFile(join(folder, "notes", "tea.md"), "# Tea\n\nGreen tea is steamed.\n");
   await writeFile(join(folder, "notes", "coffee.txt"), "Coffee is roasted.\u001b[2J\n");
   await writeFile(join(folder, "notes", "picture.png"), Buffer.from([1, 0, 2]));
@@ -147,6 +152,35 @@ describe("openfunctions rag", () => {
     });
   });
 
+  it("waits for no pipe, and lets no name reach the terminal as it is", async () => {
+    await promisify(execFile)("mkfifo", [join(folder, "pipe")]);
+    const names = ["pipe", "notes", "none\nnotes/tea.md: forged", "none\u001b[2J"];
+    const { code, stderr } = await rag(["add", ...names], { home: "odd" });
+    expect(code).toBe(1);
+    expect(stderr.trimEnd().split("\n")).toEqual([
+      "pipe: It is no file, but a pipe or a device.",
+      expect.stringMatching(/^notes: It is a folder/),
+      "none\\u000anotes/tea.md: forged: There is no such file.",
+      "none\\u001b[2J: There is no such file.",
+      "4 of 4 files did not go in.",
+    ]);
+  });
+
+  it("is stopped in the middle of a file that holds it up, with nothing written of it", async () => {
+    await writeFile(join(folder, "hang.pdf"), pdfOf(["again"], { nested: 8 }));
+    const env = { ...process.env, OPENFUNCTIONS_HOME: join(folder, "stopped") };
+    const adding = spawn(process.execPath, [MAIN, "rag", "add", "notes/tea.md", "hang.pdf"], {
+      cwd: folder,
+      env,
+    });
+    const ended = once(adding, "exit");
+    await wait(1_500);
+    expect(adding.exitCode).toBeNull();
+    adding.kill("SIGINT");
+    expect(await ended).toEqual([null, "SIGINT"]);
+    expect((await rag(["list"], { home: "stopped" })).stdout).not.toContain("hang.pdf");
+  });
+
   it("contacts no vendor without being told to", async () => {
     const before = server.requests.length;
     const environment = {
@@ -171,6 +205,7 @@ describe("openfunctions rag", () => {
       [["search", "x", "--filter", "{"], 2, "--filter"],
       [["search", "x", "--filter", '{"path":"a b","eq":1}'], 3, "filter"],
       [["eval", "nowhere"], 2, "corpus.jsonl"],
+      [["eval", "folders"], 2, "holds no corpus.jsonl"],
       [["reindex"], 2, "--embedder"],
     ] as const;
     const outcomes = await Promise.all(wrong.map(([args]) => rag(args)));

@@ -50,7 +50,7 @@ describe.skipIf(reason !== undefined)(`one server${reason === undefined ? "" : `
   });
 
   it(
-    "a process that is killed leaves each write it was told of, and none of them half",
+    "field E7: a process that is killed leaves each write it was told of, and none of them half",
     { timeout: 300_000 },
     async () => {
       // Each starts a process, which is most of its cost.

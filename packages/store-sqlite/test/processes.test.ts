@@ -62,7 +62,7 @@ describe("several processes on one file", () => {
     }
   });
 
-  it("one that is killed leaves whole appends only, all of those it was told of", async () => {
+  it("field E7: one that is killed leaves whole appends only, all of those it was told of", async () => {
     const kills = Math.max(3, Math.round(20 * SCALE));
     for (let kill = 0; kill < kills; kill += 1) {
       const file = await fresh();

@@ -3,10 +3,10 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { InputError } from "@openfunctions/core";
+import { InputError, OpenFunctionsError } from "@openfunctions/core";
 import type { IngestInput, IngestResult, Rag } from "@openfunctions/rag";
 import { chooseEmbedder } from "./choose-embedder.ts";
-import { CommandFailure, describeError, EXIT, note, oneLine, paint, print, printJson } from "./output.ts";
+import { CommandFailure, EXIT, note, oneLine, paint, print, printJson } from "./output.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { withDocuments } from "./with-documents.ts";
 
@@ -40,7 +40,10 @@ async function ingestFiles(
   const warned = new Set<string>();
   const refuse = (file: string, error: unknown): void => {
     bar.clear();
-    note(paint("red", `${oneLine(file)}: ${describeError(error)}`));
+    // What a system or a parser says holds names and text of others, line ends too.
+    const what = error instanceof Error ? error.message : String(error);
+    const hint = OpenFunctionsError.is(error) && error.hint !== undefined ? `\n${error.hint}` : "";
+    note(paint("red", `${oneLine(`${file}: ${what}`)}${hint}`));
   };
   try {
     const inputs = readFiles(files, refuse);
@@ -76,8 +79,11 @@ async function* readFiles(
   for (const file of files) {
     const sourceId = resolve(file);
     try {
-      const { size, mtime, isFolder } = await lookAt(sourceId);
-      if (isFolder) throw new InputError(`It is a folder; name its files, such as ${join(file, "*.md")}.`);
+      const { found, size, mtime } = await lookAt(sourceId);
+      if (found === "folder")
+        throw new InputError(`It is a folder; name its files, such as ${join(file, "*.md")}.`);
+      // What a pipe or a device gives may never end.
+      if (found === "other") throw new InputError("It is no file, but a pipe or a device.");
       if (size > MAX_BYTES)
         throw new InputError(`It has ${size} bytes; at most ${MAX_BYTES} are read.`, { code: "too_large" });
       const content = await readFile(sourceId);
@@ -90,12 +96,17 @@ async function* readFiles(
   }
 }
 
-async function lookAt(
-  path: string,
-): Promise<{ readonly size: number; readonly mtime: Date; readonly isFolder: boolean }> {
+interface Found {
+  readonly found: "file" | "folder" | "other";
+  readonly size: number;
+  readonly mtime: Date;
+}
+
+async function lookAt(path: string): Promise<Found> {
   try {
-    const found = await stat(path);
-    return { size: found.size, mtime: found.mtime, isFolder: found.isDirectory() };
+    const entry = await stat(path);
+    const { size, mtime } = entry;
+    return { found: entry.isFile() ? "file" : entry.isDirectory() ? "folder" : "other", size, mtime };
   } catch (cause) {
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
       throw new InputError("There is no such file.", { cause });

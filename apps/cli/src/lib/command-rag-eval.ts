@@ -1,7 +1,7 @@
 /** `openfunctions rag eval`: how good search is on a folder of judged questions in the layout of BEIR. */
 
 import { createReadStream } from "node:fs";
-import { access } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { InputError } from "@openfunctions/core";
@@ -111,8 +111,8 @@ async function readJudgements(folder: string): Promise<ReadonlyMap<string, Reado
 async function* linesOf(folder: string, names: readonly string[]): AsyncGenerator<string> {
   for (const name of names) {
     const file = join(folder, name);
-    const isThere = await access(file).then(
-      () => true,
+    const isThere = await stat(file).then(
+      (found) => found.isFile(),
       () => false,
     );
     if (!isThere) continue;

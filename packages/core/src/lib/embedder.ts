@@ -51,7 +51,10 @@ export async function embedChecked(
   const vectors = await embedder.embed(texts, options);
   if (vectors.length !== texts.length) {
     const message = `"${model}" gave ${vectors.length} vectors for ${texts.length} texts.`;
-    throw new EmbedderError(message, { model, index: Math.min(vectors.length, texts.length) });
+    throw new EmbedderError(message, {
+      model,
+      index: Math.max(0, Math.min(vectors.length, texts.length - 1)),
+    });
   }
   for (const [index, vector] of vectors.entries()) {
     if (vector.length === dimensions && Array.from(vector).every(isStorable)) continue;

@@ -232,6 +232,15 @@ it("embedChecked names the text whose vector is wrong", async () => {
     const unkept = { ...wrong, embed: async () => [vector] };
     await expect(embedChecked(unkept, ["a"], { kind: "document" })).rejects.toMatchObject({ index: 0 });
   }
+  const many = {
+    ...wrong,
+    embed: async () => [
+      [1, 2],
+      [3, 4],
+      [5, 6],
+    ],
+  };
+  await expect(embedChecked(many, ["a", "b"], { kind: "document" })).rejects.toMatchObject({ index: 1 });
   const few = { ...wrong, embed: async () => [[1, 2]] };
   await expect(embedChecked(few, ["a", "b"], { kind: "document" })).rejects.toMatchObject({ index: 1 });
 });

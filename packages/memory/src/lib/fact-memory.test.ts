@@ -1,6 +1,9 @@
 /** Facts: kept once, superseded and never overwritten, taken back one step, found by words or meaning. */
 
-import { createMemoryStore } from "@openfunctions/core";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMemoryStore, createStore } from "@openfunctions/core";
 import type { Embedder } from "@openfunctions/core/search";
 import { fakeClock } from "@openfunctions/core/testing";
 import { describe, expect, it } from "vitest";
@@ -138,7 +141,24 @@ describe("fact memory", () => {
     expect(await store.size()).toBe(0);
   });
 
-  it("shows no owner a fact of another, by no id and no query", async () => {
+  it("field E7: fifty that are remembered side by side, by two programs, are all kept", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "openfunctions-facts-"));
+    const [one, two] = await Promise.all([createStore("facts", { dir }), createStore("facts", { dir })]);
+    const memories = [one, two].map((store) => createFactMemory({ store }));
+    const wanted = Array.from({ length: 50 }, (_, index) => `Fact number ${index}`);
+    await Promise.all(wanted.map((content, index) => memories[index % 2]?.remember("ada", { content })));
+    const again = createFactMemory({ store: await createStore("facts", { dir }) });
+    expect(contents(await again.recall("ada", "", { limit: 50 })).toSorted()).toEqual(wanted.toSorted());
+    const file = join(dir, "stores", "facts.json");
+    const cut = (await readFile(file, "utf8")).slice(0, -100);
+    await writeFile(file, cut);
+    const broken = createFactMemory({ store: await createStore("facts", { dir }) });
+    for (const call of [broken.recall("ada", "fact"), broken.remember("ada", { content: "One more" })])
+      await expect(call).rejects.toMatchObject({ code: "store_corrupt" });
+    expect(await readFile(file, "utf8")).toBe(cut);
+  });
+
+  it("field E5: shows no owner a fact of another, by no id and no query", async () => {
     const facts = createFactMemory({ store: createMemoryStore() });
     const { fact } = await facts.remember("ada", { content: "tea at five" });
     expect(contents(await facts.recall("bob", "tea"))).toEqual([]);

@@ -271,7 +271,14 @@ describe("the bodies of requests", () => {
         }),
       "invalid_config",
     ],
+    [() => createOpenAIEmbedder({ apiKey: `${KEY}\nx` }), "invalid_config"],
+    [() => createGeminiEmbedder({ apiKey: `${KEY}\u20ac` }), "invalid_config"],
+    [() => createOpenAIEmbedder({ apiKey: "k", headers: { [`x ${KEY}`]: "a" } }), "invalid_config"],
+    [() => createOpenAIEmbedder({ apiKey: KEY, baseUrl: `https://:${KEY}@example.com` }), "invalid_config"],
+    [() => createOpenAIEmbedder({ apiKey: KEY, baseUrl: `ftp://example.com/${KEY}` }), "invalid_config"],
   ])("are refused before they are made where an option cannot work", (make, code) => {
     expect(make).toThrowError(expect.objectContaining({ code, message: expect.not.stringContaining(KEY) }));
+    // A cause is printed with its error.
+    expect(make).not.toThrowError(expect.objectContaining({ cause: expect.anything() }));
   });
 });

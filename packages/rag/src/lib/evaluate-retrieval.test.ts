@@ -59,6 +59,11 @@ describe("evaluateRetrieval", () => {
     await expect(evaluateRetrieval({ queries, relevant, search, k: [0] })).rejects.toMatchObject({
       code: "invalid_argument",
     });
+    const endless = new Map([["1", new Map([["a", Number.POSITIVE_INFINITY]])]]);
+    const asked = [{ id: "1", text: "x" }];
+    await expect(evaluateRetrieval({ queries: asked, relevant: endless, search })).rejects.toMatchObject({
+      code: "invalid_argument",
+    });
     await expect(evaluateRetrieval({ queries, relevant: new Map(), search })).rejects.toMatchObject({
       code: "invalid_argument",
     });

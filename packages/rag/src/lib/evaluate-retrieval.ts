@@ -29,7 +29,7 @@ const NDCG_DEPTH = 10;
 
 /**
  * Asks every query that has a relevant document, one after the other. A document that a search gives twice counts
- * where it came first. Throws `InputError` for a k that is no whole number above 0, and where no query counts.
+ * where it came first. Throws `InputError` for a k that is no whole number above 0, for an endless grade, and where no query counts.
  */
 export async function evaluateRetrieval({
   queries,
@@ -45,6 +45,8 @@ export async function evaluateRetrieval({
   for (const { id, text } of queries) {
     const grades = new Map([...(relevant.get(id) ?? [])].filter(([, grade]) => grade > 0));
     if (grades.size === 0) continue;
+    if ([...grades.values()].some((grade) => !Number.isFinite(grade)))
+      throw new InputError(`The query "${id}" has a grade that is no finite number.`);
     const found = [...new Set(await search(text, depth))].slice(0, depth);
     each.push(qualityOf(found, { grades, k }));
   }

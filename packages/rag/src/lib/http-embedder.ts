@@ -41,10 +41,7 @@ export interface EmbedderWire {
  */
 export function createHttpEmbedder(wire: EmbedderWire, options: HttpEmbedderOptions): Embedder {
   const { model, dimensions, maxInputTokens } = wire;
-  if (!URL.canParse(wire.url) || new URL(wire.url).username !== "" || /[?#]/.test(options.baseUrl ?? ""))
-    throw new ConfigError(`The address of "${wire.provider}" is no http URL without credentials and query.`, {
-      code: "invalid_config",
-    });
+  checkPlace(wire, options);
   const embedder: Embedder = {
     model,
     dimensions,
@@ -62,6 +59,24 @@ export function createHttpEmbedder(wire: EmbedderWire, options: HttpEmbedderOpti
   };
   // The checks of core name the text at fault here too, whoever calls.
   return { ...embedder, embed: (texts, how) => embedChecked(embedder, texts, how) };
+}
+
+/** A request that cannot be made would be told of with its address and its headers. */
+function checkPlace({ provider, url, headers }: EmbedderWire, options: HttpEmbedderOptions): void {
+  const place = URL.parse(url);
+  const isPlain = place?.username === "" && place.password === "" && /^https?:$/.test(place.protocol);
+  if (!isPlain || /[?#]/.test(options.baseUrl ?? ""))
+    throw new ConfigError(`The address of "${provider}" is no http URL without credentials and query.`, {
+      code: "invalid_config",
+    });
+  try {
+    new Headers({ ...options.headers, ...headers });
+  } catch {
+    // What it says holds the key.
+    throw new ConfigError(`The key or a header for "${provider}" holds characters that no header can.`, {
+      code: "invalid_config",
+    });
+  }
 }
 
 /**

@@ -61,3 +61,56 @@ describe("an index that is embedded anew meanwhile", () => {
     expect((await store.searchVector({ owners: ["local"] }, [2, 1, 0, 0], 1))[0]?.cosine).toBeCloseTo(1);
   });
 });
+
+describe("versions of a source", () => {
+  it("field E8: of five chunks that become two nothing old answers, and nothing once it is empty", async () => {
+    const embedder = { ...hashEmbedder({ dimensions: 32 }), semantic: true };
+    const rag = await createRAG({
+      store: createMemoryChunkStore(),
+      embedder,
+      chunker: { size: 20, overlap: 0 },
+    });
+    const content = (word: string, count: number): string =>
+      Array.from({ length: count }, (_, index) => `${word} number ${index}.`).join("\n\n");
+    const first = await rag.ingest({ sourceId: "s", content: content("before", 5) });
+    expect(first).toMatchObject({ status: "created", chunks: 5 });
+    expect(await rag.ingest({ sourceId: "s", content: content("after", 2) })).toMatchObject({
+      status: "replaced",
+      chunks: 2,
+      removed: 5,
+    });
+    const found = await rag.search("before number", { limit: 20 });
+    expect(found.mode).toBe("hybrid");
+    expect(found.hits.map(({ content: text }) => text.trim()).toSorted()).toEqual([
+      "after number 0.",
+      "after number 1.",
+    ]);
+    expect(await rag.getDocument(first.documentId)).toBeUndefined();
+    expect(await rag.ingest({ sourceId: "s", content: " " })).toMatchObject({
+      status: "emptied",
+      removed: 2,
+    });
+    expect((await rag.search("after before number", { limit: 20 })).hits).toEqual([]);
+  });
+
+  it("field E8: two that are ingested at once leave the one written last, whole", async () => {
+    const [slow, quick] = [heldEmbedder("same", 1), heldEmbedder("same", 1)];
+    const store = createMemoryChunkStore();
+    const options = { store, chunker: { size: 20, overlap: 0 } };
+    const late = (await createRAG({ ...options, embedder: slow })).ingest({
+      sourceId: "s",
+      content: "Begun first.\n\nWritten last.",
+    });
+    await slow.asked;
+    quick.go();
+    const rag = await createRAG({ ...options, embedder: quick });
+    await rag.ingest({ sourceId: "s", content: "One.\n\nTwo.\n\nThree, written first." });
+    slow.go();
+    expect(await late).toMatchObject({ status: "replaced" });
+    const { documents } = await rag.listDocuments();
+    expect(documents).toHaveLength(1);
+    expect((await rag.getDocument(documents[0]?.id ?? ""))?.text).toBe("Begun first.\n\nWritten last.");
+    const { hits } = await rag.search("written first last one", { limit: 20 });
+    expect(new Set(hits.map(({ documentId }) => documentId)).size).toBe(1);
+  });
+});

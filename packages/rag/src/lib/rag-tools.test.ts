@@ -133,6 +133,58 @@ describe("the tools of documents", () => {
 });
 
 describe("owners", () => {
+  it("field E5: a secret of one is in no answer to another, and nobody is answered without an owner", async () => {
+    const embedder = { ...hashEmbedder({ dimensions: 32 }), semantic: true };
+    const shared = await createRAG({ store: createMemoryChunkStore(), embedder });
+    const registry = new ToolRegistry();
+    registry.registerAll(shared.createTools());
+    const content = "# SECRET heading\n\nThe SECRET is 4711.";
+    const metadata = { kind: "SECRET" };
+    const input = {
+      sourceId: "secret.md",
+      content,
+      title: "SECRET",
+      uri: "https://example.com/SECRET",
+      metadata,
+    };
+    const ada = shared.forOwner("ada");
+    const { documentId } = await ada.ingest(input);
+    const filter = { path: "kind", eq: "SECRET" } as const;
+    for (const owner of ["bob", "Ada", "ada ", "local", "*", "%"]) {
+      const rag = shared.forOwner(owner);
+      const call = (name: (typeof NAMES)[number], args: JsonObject): Promise<CallResult> =>
+        registry.execute(name, args, { owner, grants: [DELETE] });
+      const answers = [
+        await rag.search("SECRET", { limit: 20 }),
+        await rag.search("SECRET", { limit: 20, filter, minCosine: -1 }),
+        await rag.getDocument(documentId),
+        await rag.listDocuments(),
+        await rag.listDocuments({ filter }),
+        await rag.deleteDocument(documentId),
+        await rag.deleteSource("secret.md"),
+        await call("search_documents", { query: "SECRET", limit: 20 }),
+        await call("search_documents", { query: "SECRET", filter }),
+        await call("get_document_part", { document_id: documentId }),
+        await call("list_documents", {}),
+        await call("delete_document", { document_id: documentId }),
+      ];
+      expect(JSON.stringify(answers)).not.toMatch(/SECRET|4711/);
+      expect(answers[0]).toMatchObject({ hits: [], total: 0 });
+      // The same text of another owner is a document of that owner, and is embedded for it.
+      const own = await rag.ingest({ sourceId: "secret.md", content });
+      expect(own).toMatchObject({ status: "created", embedded: 1 });
+      expect(own.documentId).not.toBe(documentId);
+      expect(await rag.deleteDocument(own.documentId)).toBe(true);
+    }
+    for (const nobody of ["", "  ", undefined as never, null as never])
+      expect(() => shared.forOwner(nobody)).toThrowError(expect.objectContaining({ code: "owner_required" }));
+    for (const name of NAMES)
+      expect(
+        await registry.execute(name, { query: "SECRET", document_id: documentId, content }, { owner: "" }),
+      ).toMatchObject({ success: false });
+    expect((await ada.search("SECRET")).total).toBe(1);
+  });
+
   it("field E5: never reach what is another's, by any call, tool or id", async () => {
     const words = fc.constantFrom("tea", "coffee", "secret", "plan", "river");
     const step = fc.record({

@@ -217,6 +217,51 @@ describe("stores in PGlite", () => {
       expect(hits[index]?.cosine).toBeCloseTo(cosine(ones(400), vectors[hit] ?? []), 5);
   });
 
+  it("field E1: twenty of an owner's or a filter's chunks are found, though all that is near is another's", async () => {
+    const store = await stores.chunkStore("crowd");
+    await store.resetEmbedding({ model: "crowd", dimensions: 3 });
+    const count = Math.max(2_000, Math.round(10_000 * SCALE));
+    const near = Array.from({ length: count }, (_, n) => [1_000, n % 97, n % 89]);
+    const far = Array.from({ length: 25 }, (_, n) => [-1_000, 100 + n, 7 * n]);
+    const write = async (
+      n: number,
+      owner: string,
+      vectors: readonly (readonly number[])[],
+    ): Promise<void> => {
+      const texts = vectors.map((_, index) => `chunk ${index}. `);
+      const metadata = { user_id: owner };
+      const { document, pieces } = documentNumber(n, { owner, sourceId: `s${n}`, texts, metadata, vectors });
+      await store.replace(document, pieces);
+      const shared = documentNumber(n, {
+        id: `all${n}`,
+        owner: "all",
+        sourceId: `s${n}`,
+        texts,
+        metadata,
+        vectors,
+      });
+      await store.replace(shared.document, shared.pieces);
+    };
+    for (let from = 0; from < count; from += 500) await write(from + 1, "bob", near.slice(from, from + 500));
+    await write(0, "ada", far);
+    const query = [1_000, 1, 1];
+    const exact = far
+      .map((vector, index) => ({ cosine: cosine(query, vector), index }))
+      .toSorted((left, right) => right.cosine - left.cosine)
+      .slice(0, 20)
+      .map(({ index }) => `chunk ${index}. `);
+    const filter = readFilter({ path: "user_id", eq: "ada" });
+    for (const scope of [ADA, { owners: ["all"], filter }]) {
+      const hits = await store.searchVector(scope, query, 20);
+      const chunks = await store.getChunks(
+        scope,
+        hits.map(({ id }) => id),
+      );
+      expect(hits.map(({ id }) => chunks.get(id)?.content)).toEqual(exact);
+    }
+    expect((await store.searchVector({ owners: ["bob"] }, query, 20)).length).toBe(20);
+  });
+
   it("find by index nearly what a look at every vector finds, and all that a filter leaves", async () => {
     const store = await stores.chunkStore("near");
     await store.resetEmbedding({ model: "near", dimensions: 8 });

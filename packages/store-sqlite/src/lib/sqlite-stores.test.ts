@@ -78,7 +78,7 @@ describe("openSqlite", () => {
     });
   });
 
-  it("leaves a file that is no database as it is, and holds nothing open", async () => {
+  it("field E7: leaves a file that is no database as it is, and holds nothing open", async () => {
     const file = await fresh();
     await writeFile(file, "this is a letter, not a database\n".repeat(100));
     await expect(openSqlite({ file })).rejects.toMatchObject({ code: "store_corrupt" });

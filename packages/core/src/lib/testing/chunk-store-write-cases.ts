@@ -98,6 +98,41 @@ function describeReplacing(test: ChunkStoreTest): void {
     assert.deepEqual(await store.replace(next.document, next.chunks), { removed: 1 });
     assert.equal((await store.findSource("ada", "s"))?.chunkCount, 0);
   });
+  test("field E8: of five chunks that become two nothing old answers, and nothing once it is empty", async ({
+    store,
+  }) => {
+    const old = sampleDocument("d1", ["old one", "old two", "old three", "old four", "old five"], {
+      sourceId: "s",
+    });
+    const next = sampleDocument("d2", ["new one", "new two"], { sourceId: "s" });
+    const empty = sampleDocument("d3", [], { sourceId: "s" });
+    await store.replace(old.document, old.chunks);
+    assert.deepEqual(await store.replace(next.document, next.chunks), { removed: 5 });
+    assert.deepEqual(await store.searchKeyword(ADA, "old", 10), []);
+    assert.equal((await store.searchKeyword(ADA, "one two", 10)).length, 2);
+    assert.deepEqual(await store.replace(empty.document, empty.chunks), { removed: 2 });
+    assert.deepEqual(await store.searchKeyword(ADA, "old new one two", 10), []);
+  });
+  test("field E8: versions of a source that are written at once leave one of them, whole", async ({
+    store,
+  }) => {
+    const versions = Array.from({ length: 6 }, (_, n) =>
+      sampleDocument(
+        `d${n}`,
+        Array.from({ length: n + 2 }, (_text, at) => `words ${n} ${at}`),
+        { sourceId: "s" },
+      ),
+    );
+    const done = await Promise.all(versions.map(({ document, chunks }) => store.replace(document, chunks)));
+    const left = await store.findSource("ada", "s");
+    const version = versions.find(({ document }) => document.id === left?.id);
+    assert.ok(left && version);
+    assert.deepEqual(await store.listDocuments(ADA), { documents: [version.document] });
+    assert.deepEqual(idsOf(await store.searchKeyword(ADA, "words", 100)).toSorted(), idsOf(version.chunks));
+    const written = versions.reduce((sum, { chunks }) => sum + chunks.length, 0);
+    const removed = done.reduce((sum, one) => sum + one.removed, 0);
+    assert.equal(written - removed, version.chunks.length);
+  });
   test("writes nothing of a document that fails half way", async ({ store }) => {
     const old = sampleDocument("d1", ["old words"], { sourceId: "s" });
     await store.replace(old.document, old.chunks);
