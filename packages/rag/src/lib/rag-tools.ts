@@ -131,7 +131,7 @@ function shownHit(
     end,
     score: Math.round(score * 1000) / 1000,
     ...(page === undefined ? {} : { page }),
-    ...(headings.length === 0 ? {} : { headings: [...headings] }),
+    ...(headings.length === 0 ? {} : { headings: fenceData(headings.join(" > "), `document ${documentId}`) }),
     ...(title === undefined ? {} : { title }),
     ...(uri === undefined ? {} : { uri }),
     text: fenceData(content, `document ${documentId}`),

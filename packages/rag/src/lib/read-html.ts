@@ -106,11 +106,10 @@ class Page {
   text(source: string): void {
     const decoded = source.includes("&") ? decodeEntities(source) : source;
     if (this.#verbatim) return this.#write(decoded);
-    const words = decoded.split(/\s+/);
-    for (const [index, word] of words.entries()) {
-      if (index > 0) this.#space = true;
-      if (word !== "") this.#write(word);
-    }
+    const words = decoded.replace(/\s+/g, " ");
+    if (words.startsWith(" ")) this.#space = true;
+    this.#write(words.trim());
+    if (words.endsWith(" ")) this.#space = true;
   }
 
   named(source: string): void {
@@ -180,7 +179,7 @@ class Page {
     [this.#breaks, this.#space, this.#lead, this.#cells] = [0, false, "", 0];
     const start = this.#length + gap.length;
     if (this.#heading !== undefined) this.#heading.start ??= start;
-    this.#parts.push(gap, lead, words);
+    this.#parts.push(`${gap}${lead}${words}`);
     this.#length = start + lead.length + words.length;
   }
 }
