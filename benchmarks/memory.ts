@@ -7,13 +7,15 @@
  */
 
 import { join } from "node:path";
-import { parseArgs, type ParseArgsConfig } from "node:util";
 import { createMemoryStore } from "@openfunctions/core";
 import { Bm25Index } from "@openfunctions/core/search";
 import { createFactMemory } from "@openfunctions/memory";
 import { evaluateRetrieval } from "@openfunctions/rag";
 import { readJsonLines } from "./beir.ts";
 import { createReferenceBm25 } from "./reference-bm25.ts";
+import { readArguments } from "./read-arguments.ts";
+
+const USAGE = "npm run -s bench:memory -- --data <folder with turns.jsonl and qa.jsonl> [--json]";
 
 interface Turn {
   readonly id: string;
@@ -157,22 +159,10 @@ async function readConversations(folder: string): Promise<readonly Conversation[
 }
 
 function readOptions(): { readonly data: string; readonly json: boolean } {
-  const { values } = readArguments({
+  const { values } = readArguments(USAGE, {
     options: { data: { type: "string" }, json: { type: "boolean", default: false } },
   });
   if (values.data !== undefined) return { data: values.data, json: values.json };
   process.stderr.write("Say where the conversations are: --data <folder>.\n");
   process.exit(2);
-}
-
-/** The options, or the usage where they are none. */
-function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
-  try {
-    return parseArgs(config);
-  } catch {
-    process.stderr.write(
-      "Usage: npm run -s bench:memory -- --data <folder with turns.jsonl and qa.jsonl> [--json]\n",
-    );
-    process.exit(2);
-  }
 }

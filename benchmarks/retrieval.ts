@@ -6,13 +6,16 @@
  * what the folders hold.
  */
 
-import { parseArgs, type ParseArgsConfig } from "node:util";
 import { type ChunkStore, hybridSearch } from "@openfunctions/core/search";
 import { evaluateRetrieval, type RetrievalQuality } from "@openfunctions/rag";
 import { type Collection, readCollection } from "./beir.ts";
 import { documentOf, OWNER, type StoreName, STORES, withChunkStore, writeDocument } from "./chunk-stores.ts";
 import { createReferenceVectors, type GivenVectors, hashVectors, readVectors } from "./given-vectors.ts";
 import { createReferenceBm25 } from "./reference-bm25.ts";
+import { readArguments } from "./read-arguments.ts";
+
+const USAGE =
+  "npm run -s bench:retrieval -- --data <BEIR folder> [--mode keyword|vector|hybrid] [--store memory|sqlite|pglite] [--vectors <folder>] [--embedder hash] [--json]";
 
 const MODES = ["keyword", "vector", "hybrid"] as const;
 type Mode = (typeof MODES)[number];
@@ -100,7 +103,7 @@ function readOptions(): {
   readonly embedder: string | undefined;
   readonly json: boolean;
 } {
-  const { values } = readArguments({
+  const { values } = readArguments(USAGE, {
     options: {
       data: { type: "string" },
       mode: { type: "string", default: "keyword" },
@@ -123,16 +126,4 @@ function readOptions(): {
 function fail(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(2);
-}
-
-/** The options, or the usage where they are none. */
-function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
-  try {
-    return parseArgs(config);
-  } catch {
-    process.stderr.write(
-      "Usage: npm run -s bench:retrieval -- --data <BEIR folder> [--mode keyword|vector|hybrid] [--store memory|sqlite|pglite] [--vectors <folder>] [--embedder hash] [--json]\n",
-    );
-    process.exit(2);
-  }
 }

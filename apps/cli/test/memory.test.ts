@@ -5,6 +5,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { openFacts } from "../src/lib/open-tools.ts";
 import { openHomeStores } from "../src/lib/home-stores.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
@@ -72,11 +73,20 @@ describe("openfunctions memory", () => {
     );
   });
 
+  it("has its tools in every command that has the starter tools, so that a run of the chat goes on anywhere", async () => {
+    const listed = (await openfunctions(["tools", "list"])).stdout;
+    for (const name of ["add_task", "store_fact", "recall_facts", "forget_fact"])
+      expect(listed).toContain(name);
+    const task = "remember the fact that the bank closes at four";
+    expect((await openfunctions(["run", task, "--provider", "offline"])).stdout).toContain("Remembered.");
+    expect((await openfunctions(["memory", "search", "bank"])).stdout).toContain("bank closes at four");
+  });
+
   it("shows what a terminal would obey as text", async () => {
     const stores = await openHomeStores(home);
     try {
       const content = "red \u009b31m \u001b[2J \u202e bell \u0007\nforged";
-      await stores.facts.remember("local", { content });
+      await (await openFacts(home)).remember("local", { content });
       await stores.conversations.append("local", "hostile", { messages: [{ role: "user", content }] });
       await stores.conversations.setTitle("local", "hostile", content);
     } finally {

@@ -2,6 +2,7 @@
 
 export { Bm25Index, type KeywordHit } from "./lib/bm25.ts";
 export {
+  checkVector,
   type Chunk,
   type ChunkScope,
   type ChunkStore,

@@ -2,7 +2,6 @@
 
 import { parseArgs } from "node:util";
 import { OpenFunctionsError } from "@openfunctions/core";
-import { createMemoryTools } from "@openfunctions/memory";
 import { chooseAdapter, dataHome, openHomeStores, openHttpToken, openTools } from "openfunctions/app";
 import { createChatServer } from "./chat-server.ts";
 import { listen } from "./listen.ts";
@@ -24,7 +23,6 @@ async function serve(): Promise<void> {
   const home = dataHome();
   const [tools, { adapter, reason }] = await Promise.all([openTools({ home }), chooseAdapter(wish())]);
   const stores = await openHomeStores(home);
-  tools.registerAll(createMemoryTools({ facts: stores.facts }));
   const token = await openHttpToken(home);
   const unknown = await stores.recover(tools);
   const server = await listen(

@@ -9,7 +9,6 @@ import {
   loadPromptPreset,
   resolvePrompt,
 } from "@openfunctions/core";
-import { createMemoryTools } from "@openfunctions/memory";
 import { LOCAL_OWNER, localPerson } from "./answer-tickets.ts";
 import { chooseAdapter } from "./choose-adapter.ts";
 import { Conversation } from "./conversation.ts";
@@ -42,11 +41,9 @@ export async function chatCommand(options: ChatCommandOptions): Promise<void> {
     ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),
   });
-  await withHomeStores(home, (stores) => {
-    // A file that exports a registry says itself what the model may reach.
-    if (options.from === undefined) tools.registerAll(createMemoryTools({ facts: stores.facts }));
-    return talk({ adapter, tools, prompt, reason, stores, thread: options.thread });
-  });
+  await withHomeStores(home, (stores) =>
+    talk({ adapter, tools, prompt, reason, stores, thread: options.thread }),
+  );
 }
 
 interface Talk {

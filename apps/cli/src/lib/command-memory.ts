@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { LOCAL_OWNER } from "./answer-tickets.ts";
 import { dataHome } from "./data-home.ts";
 import { type HomeStores, withHomeStores } from "./home-stores.ts";
+import { openFacts } from "./open-tools.ts";
 import { CommandFailure, EXIT, oneLine, print, printJson } from "./output.ts";
 
 interface ListOptions {
@@ -52,24 +53,25 @@ export function addMemory(program: Command): void {
 
 async function listMemory({ threads, limit, json }: ListOptions): Promise<void> {
   const count = readLimit(limit);
-  await withHomeStores(dataHome(), async ({ facts, conversations }) => {
-    if (threads !== true) return show((await facts.recall(LOCAL_OWNER, "", { limit: count })).facts, json);
+  if (threads !== true) {
+    const { facts } = await (await openFacts(dataHome())).recall(LOCAL_OWNER, "", { limit: count });
+    return show(facts, json);
+  }
+  await withHomeStores(dataHome(), async ({ conversations }) => {
     const { threads: found } = await conversations.listThreads(LOCAL_OWNER, { limit: count });
     if (json === true) return printJson(found);
     if (found.length === 0) print("No conversation was kept.");
     for (const { id, title = "", messageCount, updatedAt } of found)
-      print(oneLine(`${id}  ${updatedAt}  ${messageCount} messages  ${title}`));
+      print(oneLine(`${id}  ${updatedAt}  ${messageCount} messages  ${title}`).trimEnd());
   });
 }
 
 async function searchMemory(query: string, { limit, json }: ListOptions): Promise<void> {
   const count = readLimit(limit);
-  await withHomeStores(dataHome(), async ({ facts }) => {
-    const found = await facts.recall(LOCAL_OWNER, query, { limit: count });
-    if (json === true) return printJson(found);
-    show(found.facts, false);
-    print(found.reason === undefined ? `mode: ${found.mode}` : `mode: ${found.mode} (${found.reason})`);
-  });
+  const found = await (await openFacts(dataHome())).recall(LOCAL_OWNER, query, { limit: count });
+  if (json === true) return printJson(found);
+  show(found.facts, false);
+  print(found.reason === undefined ? `mode: ${found.mode}` : `mode: ${found.mode} (${found.reason})`);
 }
 
 function show(facts: readonly RecalledFact[], json: boolean | undefined): void {
@@ -79,26 +81,25 @@ function show(facts: readonly RecalledFact[], json: boolean | undefined): void {
 }
 
 async function forgetMemory(id: string): Promise<void> {
-  await withHomeStores(dataHome(), async ({ facts, conversations }) => {
-    const done = id.startsWith("fact_")
-      ? await facts.forget(LOCAL_OWNER, id)
-      : await conversations.deleteThread(LOCAL_OWNER, id);
-    if (done) return print(`Forgotten: ${id}`);
-    throw new CommandFailure(`Nothing is remembered under "${id}".`, EXIT.usage);
-  });
+  const home = dataHome();
+  const done = id.startsWith("fact_")
+    ? await (await openFacts(home)).forget(LOCAL_OWNER, id)
+    : await withHomeStores(home, ({ conversations }) => conversations.deleteThread(LOCAL_OWNER, id));
+  if (done) return print(`Forgotten: ${id}`);
+  throw new CommandFailure(`Nothing is remembered under "${id}".`, EXIT.usage);
 }
 
 async function undoMemory(): Promise<void> {
-  await withHomeStores(dataHome(), async ({ facts }) => {
-    if (await facts.undo(LOCAL_OWNER)) return print("The last change of a fact was taken back.");
-    throw new CommandFailure("There is no change to take back.", EXIT.usage);
-  });
+  if (await (await openFacts(dataHome())).undo(LOCAL_OWNER))
+    return print("The last change of a fact was taken back.");
+  throw new CommandFailure("There is no change to take back.", EXIT.usage);
 }
 
 async function exportMemory(): Promise<void> {
+  const all = { limit: Number.MAX_SAFE_INTEGER };
+  const { facts } = await (await openFacts(dataHome())).recall(LOCAL_OWNER, "", all);
+  for (const { score: _score, parts: _parts, ...fact } of facts) printJson({ type: "fact", ...fact }, 0);
   await withHomeStores(dataHome(), async (stores) => {
-    const { facts } = await stores.facts.recall(LOCAL_OWNER, "", { limit: Number.MAX_SAFE_INTEGER });
-    for (const fact of facts) printJson({ type: "fact", ...fact }, 0);
     for await (const thread of keptThreads(stores)) printJson({ type: "thread", ...thread }, 0);
   });
 }

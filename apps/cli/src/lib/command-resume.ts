@@ -1,6 +1,7 @@
 /** `openfunctions resume`: goes on with a run that waited for a person. */
 
 import { OpenFunctionsError, resumeRun } from "@openfunctions/core";
+import { createCompactor } from "@openfunctions/memory";
 import { chooseAdapter, wishLike } from "./choose-adapter.ts";
 import { promptOf } from "./command-chat.ts";
 import { reportResult, untilInterrupted } from "./command-run.ts";
@@ -39,6 +40,7 @@ export async function resumeCommand(runId: string, options: ResumeCommandOptions
         ...stores.loop,
         adapter,
         tools,
+        compactor: createCompactor({ adapter }),
         signal,
         system: conversationPrompt(await promptOf(options)),
         allowDrift: options.allowDrift === true,

@@ -1,4 +1,4 @@
-/** What the apps keep in the data folder: runs, tickets, effects, conversations and facts, in one SQLite file. */
+/** What the apps keep in the data folder: runs, tickets, effects and conversations, in one SQLite file. */
 
 import { join } from "node:path";
 import {
@@ -10,12 +10,7 @@ import {
   type ToolView,
   recoverRuns,
 } from "@openfunctions/core";
-import {
-  type ConversationMemory,
-  createConversationMemory,
-  createFactMemory,
-  type FactMemory,
-} from "@openfunctions/memory";
+import { type ConversationMemory, createConversationMemory } from "@openfunctions/memory";
 import { openSigner } from "./signing-keys.ts";
 
 /** The stores of one data folder; `close` ends the use of all of them. */
@@ -24,7 +19,6 @@ export interface HomeStores {
   readonly approvals: ApprovalStore;
   readonly ledger: EffectLedger;
   readonly conversations: ConversationMemory;
-  readonly facts: FactMemory;
   /** What a run needs to be kept, sealed and held to its contracts here. */
   readonly loop: Required<Pick<LoopOptions, "store" | "approvals" | "ledger" | "signer">>;
   /** Sets runs right whose process died; gives the effects that only a person can settle. */
@@ -46,7 +40,6 @@ export async function openHomeStores(home: string): Promise<HomeStores> {
     ledger,
     approvals,
     conversations: createConversationMemory({ store: sqlite.store("threads") }),
-    facts: createFactMemory({ store: sqlite.store("facts") }),
     loop: { store: runs, ledger, approvals, signer },
     recover: async (tools) => {
       const known = tools === undefined ? {} : { tools };

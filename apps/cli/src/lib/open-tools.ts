@@ -1,4 +1,4 @@
-/** The tools an app works with: those of the files that were named, else the starter tools. */
+/** The tools an app works with: those of the files that were named, else the starter tools and those of its memory. */
 
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -12,6 +12,7 @@ import {
   isPlainObject,
   isTool,
 } from "@openfunctions/core";
+import { createFactMemory, createMemoryTools, type FactMemory } from "@openfunctions/memory";
 import { createStarterTools } from "@openfunctions/starter-tools";
 
 /** Where tools come from. */
@@ -31,18 +32,24 @@ export async function openTools({
   folder = process.cwd(),
 }: ToolSourceOptions): Promise<ToolRegistry> {
   if (from.length === 0) {
-    const [tasks, notes] = await Promise.all([
+    const [tasks, notes, facts] = await Promise.all([
       createStore("tasks", { dir: home }),
       createStore("notes", { dir: home }),
+      openFacts(home),
     ]);
     const starter = new ToolRegistry();
-    starter.registerAll(createStarterTools({ tasks, notes, folder }));
+    starter.registerAll([...createStarterTools({ tasks, notes, folder }), ...createMemoryTools({ facts })]);
     return starter;
   }
   resolveOwnPackages();
   const found = { tools: new Set<AnyToolDefinition>(), registries: new Set<ToolRegistry>() };
   for (const file of from) await readTools(file, found);
   return together(found);
+}
+
+/** The facts of a data folder, in a file that people can read, as tasks and notes are. */
+export async function openFacts(home: string): Promise<FactMemory> {
+  return createFactMemory({ store: await createStore("facts", { dir: home }) });
 }
 
 interface Found {

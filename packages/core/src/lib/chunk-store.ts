@@ -1,6 +1,7 @@
 /** Where documents lie in pieces, found by word and by vector: one contract for every backend. */
 
 import type { KeywordHit } from "./bm25.ts";
+import { InputError, StoreError } from "./errors.ts";
 import type { VectorHit } from "./hybrid-search.ts";
 import type { JsonObject } from "./json.ts";
 import type { FilterNode } from "./metadata-filter.ts";
@@ -121,4 +122,26 @@ export interface ChunkStore {
   /** The chunks nearest to a vector, best first; a filter never starves it. */
   searchVector(scope: ChunkScope, vector: readonly number[], limit: number): Promise<readonly VectorHit[]>;
   close(): Promise<void>;
+}
+
+/**
+ * Throws `StoreError` `embedding_mismatch` for a vector that is not of the announced embedding, by its length or by the
+ * `model` it was made with, and `InputError` for one that stores, which keep 32 bits, have no number for.
+ */
+export function checkVector(
+  vector: readonly number[],
+  embedding: Pick<EmbeddingState, "model" | "dimensions"> | undefined,
+  model: string | undefined = embedding?.model,
+): void {
+  if (embedding?.dimensions !== vector.length || embedding.model !== model) {
+    const wanted =
+      embedding === undefined
+        ? "no embedding was announced"
+        : `"${embedding.model}" has ${embedding.dimensions}`;
+    const made = model === undefined ? "" : ` of "${model}"`;
+    const message = `A vector${made} has ${vector.length} dimensions, and ${wanted}.`;
+    throw new StoreError(message, { code: "embedding_mismatch" });
+  }
+  if (!vector.every((number) => Number.isFinite(Math.fround(number))))
+    throw new InputError("A vector holds a number that float32 does not have, such as NaN or Infinity.");
 }

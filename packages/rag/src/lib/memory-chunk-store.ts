@@ -3,6 +3,7 @@
 import { StoreError } from "@openfunctions/core";
 import {
   Bm25Index,
+  checkVector,
   type Chunk,
   type ChunkScope,
   type ChunkStore,
@@ -70,7 +71,7 @@ class MemoryChunkStore implements ChunkStore {
 
   async setVectors(vectors: ReadonlyMap<string, readonly number[]>, model?: string): Promise<void> {
     this.#open();
-    for (const vector of vectors.values()) this.#checkVector(vector, model);
+    for (const vector of vectors.values()) checkVector(vector, this.#embedding, model);
     for (const [id, vector] of vectors) if (this.#chunks.has(id)) this.#vectors.set(id, [...vector]);
   }
 
@@ -80,7 +81,7 @@ class MemoryChunkStore implements ChunkStore {
     model?: string,
   ): Promise<{ readonly removed: number }> {
     this.#open();
-    for (const { vector } of chunks) if (vector !== undefined) this.#checkVector(vector, model);
+    for (const { vector } of chunks) if (vector !== undefined) checkVector(vector, this.#embedding, model);
     const ids = new Set(chunks.map(({ id }) => id));
     if (
       ids.size < chunks.length ||
@@ -194,7 +195,7 @@ class MemoryChunkStore implements ChunkStore {
   ): Promise<readonly VectorHit[]> {
     this.#open();
     checkLimit(limit);
-    this.#checkVector(vector);
+    checkVector(vector, this.#embedding);
     return [...this.#vectors]
       .filter(([id]) => this.#accepts(id, scope))
       .map(([id, one]) => ({ id, cosine: cosine(vector, one) }))
@@ -229,16 +230,6 @@ class MemoryChunkStore implements ChunkStore {
       this.#words.remove(id);
     }
     return chunks.length;
-  }
-
-  #checkVector(vector: readonly number[], model: string | undefined = this.#embedding?.model): void {
-    const wanted = this.#embedding;
-    if (wanted?.dimensions === vector.length && wanted.model === model) return;
-    const what =
-      wanted === undefined ? "no embedding was announced" : `"${wanted.model}" has ${wanted.dimensions}`;
-    throw new StoreError(`A vector of "${model}" has ${vector.length} dimensions, and ${what}.`, {
-      code: "embedding_mismatch",
-    });
   }
 }
 

@@ -1,6 +1,6 @@
 /** The vectors of a chunk store: what they are made with, and how they are written. */
 
-import { InputError, StoreError } from "@openfunctions/core";
+import { checkVector } from "@openfunctions/core/search";
 import { type SQL, sql } from "drizzle-orm/sql/sql";
 import type { Session } from "./database.ts";
 import type { PlannerStatistics } from "./planner-statistics.ts";
@@ -39,12 +39,8 @@ export function checkDimensions(
   embedding: StoredEmbedding | undefined,
   model: string | undefined = embedding?.model,
 ): asserts embedding is StoredEmbedding {
-  for (const vector of vectors) {
-    if (vector.length !== embedding?.dimensions || model !== embedding.model)
-      throw mismatch(`A vector of "${model}" has ${vector.length} dimensions`, embedding);
-    if (!vector.every(Number.isFinite)) throw new InputError("A vector holds a number that is not finite.");
-  }
-  if (embedding === undefined) throw mismatch("There is no vector", embedding);
+  for (const vector of vectors) checkVector(vector, embedding, model);
+  if (embedding === undefined) checkVector([], embedding, model);
 }
 
 /** Vectors by the ids of their chunks, and what they were made with. */
@@ -69,12 +65,4 @@ export async function writeVectors(
     FROM json_to_recordset(${JSON.stringify(rows)}::json) AS v(id text, vector text)
       JOIN ${tables.chunks} c ON c.store = ${store} AND c.id = v.id
     ON CONFLICT (chunk) DO UPDATE SET embedding = excluded.embedding, vector = excluded.vector`);
-}
-
-function mismatch(what: string, embedding: StoredEmbedding | undefined): StoreError {
-  const wanted =
-    embedding === undefined
-      ? "no embedding was announced"
-      : `"${embedding.model}" has ${embedding.dimensions}`;
-  return new StoreError(`${what}, and ${wanted}.`, { code: "embedding_mismatch" });
 }

@@ -2,6 +2,7 @@
 
 import { InputError, StoreError } from "@openfunctions/core";
 import {
+  checkVector,
   type Chunk,
   type ChunkScope,
   type ChunkStore,
@@ -73,7 +74,7 @@ export class SqliteChunkStore implements ChunkStore {
   async setVectors(vectors: ReadonlyMap<string, readonly number[]>, model?: string): Promise<void> {
     this.#write((place) => {
       const sql = "UPDATE openfunctions_chunks SET vector = ? WHERE store = ? AND id = ? RETURNING n";
-      for (const vector of vectors.values()) checkVector(place, vector, model);
+      for (const vector of vectors.values()) checkVector(vector, place?.embedding, model);
       const rows = Array.from(vectors, ([id, vector]) =>
         place.database.get(sql, [toVectorBytes(vector), place.store, toKeyBytes(id)]),
       );
@@ -90,7 +91,7 @@ export class SqliteChunkStore implements ChunkStore {
     model?: string,
   ): Promise<{ readonly removed: number }> {
     return this.#write((place) => {
-      for (const { vector } of chunks) if (vector !== undefined) checkVector(place, vector, model);
+      for (const { vector } of chunks) if (vector !== undefined) checkVector(vector, place?.embedding, model);
       const { database, store } = place;
       const key = [toKeyBytes(document.owner), toKeyBytes(document.sourceId)];
       const insert = `INSERT INTO openfunctions_documents (store, id, owner, source, record)
@@ -197,13 +198,14 @@ export class SqliteChunkStore implements ChunkStore {
     checkLimit(limit);
     const owners = new Set(scope.owners);
     const hits = this.#read((place) => {
-      checkVector(place, vector);
+      checkVector(vector, place.embedding);
       const documents = scope.filter === undefined ? undefined : numbersOf(place, scope);
       const isFound = ({ owner, document }: VectorPlace): boolean =>
         owners.has(owner) && documents?.has(document) !== false;
       return this.#vectors.read(place).nearest(vector, limit, isFound);
     });
-    return hits ?? checkVector(undefined, vector);
+    if (hits === undefined) checkVector(vector, undefined);
+    return hits ?? [];
   }
 
   async close(): Promise<void> {
@@ -313,22 +315,6 @@ function numbersOf({ database, store }: ChunkPlace, scope: ChunkScope): Readonly
 function scoped(scope: ChunkScope, condition: string, parameter: Parameter): SqlCondition {
   const { sql, parameters } = scopeSql(scope);
   return { sql: `${condition} AND ${sql}`, parameters: [parameter, ...parameters] };
-}
-
-function checkVector(
-  place: ChunkPlace | undefined,
-  vector: readonly number[],
-  model: string | undefined = place?.embedding?.model,
-): readonly [] {
-  const wanted = place?.embedding;
-  // A vector is kept as float32, where a number above its range is no number any more.
-  if (!vector.every((number) => Number.isFinite(Math.fround(number))))
-    throw new InputError("A vector holds a number that float32 does not have, such as NaN or Infinity.");
-  if (wanted?.dimensions === vector.length && wanted.model === model) return [];
-  const what =
-    wanted === undefined ? "no embedding was announced" : `"${wanted.model}" has ${wanted.dimensions}`;
-  const message = `A vector of "${model}" has ${vector.length} dimensions, and ${what}.`;
-  throw new StoreError(message, { code: "embedding_mismatch" });
 }
 
 /** The number of an inserted row; without one, another has its id. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Chunk, NewChunk } from "../chunk-store.ts";
-import { OpenFunctionsError } from "../errors.ts";
+import { InputError, OpenFunctionsError } from "../errors.ts";
 import { SAMPLE_EMBEDDING, sampleDocument } from "./chunk-store-samples.ts";
 import type { ChunkStoreTest } from "./chunk-store-situation.ts";
 
@@ -249,6 +249,12 @@ function describeEmbedding(test: ChunkStoreTest): void {
     const isMismatch = (cause: unknown): boolean =>
       OpenFunctionsError.is(cause) && cause.code === "embedding_mismatch";
     await assert.rejects(store.replace(wrong.document, wrong.chunks), isMismatch);
+    assert.equal(await store.getDocument(ADA, "d1"), undefined);
+    for (const number of [Number.NaN, Number.POSITIVE_INFINITY, 1e39]) {
+      const endless = sampleDocument("d1", ["one"], { vectors: [[1, number, 0]] });
+      await assert.rejects(store.replace(endless.document, endless.chunks), InputError);
+      await assert.rejects(store.searchVector(ADA, [1, number, 0], 5), InputError);
+    }
     assert.equal(await store.getDocument(ADA, "d1"), undefined);
     const right = sampleDocument("d1", ["one"]);
     await store.replace(right.document, right.chunks);
